@@ -12,6 +12,7 @@ from bayescal._meant import known_keywords
 from bayescal.data.groups import Clusters
 from bayescal.data.predictions import Columns, Predictions, TopLabels
 from bayescal.draws import BinDraws
+from bayescal.estimands.estimand import EVENTS
 from bayescal.estimands.plug_in import null_bins
 from bayescal.posterior.contract import Posterior
 from bayescal.posterior.dirichlet import dirichlet_posterior
@@ -53,7 +54,9 @@ def count_rows(
         return counts
     columns = rows.confidence, rows.outcome, rows.weight
     ranks = Ranks.of_rows(*columns)
-    return replace(counts, ranks=ranks if clusters is None else ranks.in_clusters(*columns, clusters.of_row))
+    if clusters is not None:
+        ranks = ranks.in_clusters(*columns, clusters.of_row, hold=counts.target not in EVENTS)
+    return replace(counts, ranks=ranks)
 
 
 def remarks_on(rows: Predictions) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from bayescal import _checks
-from bayescal._arrays import Ints
+from bayescal._arrays import Floats, Ints
 from bayescal._invalid import errors_of, quoted
 from bayescal._meant import public
 from bayescal.analyses.compare_rows import ClassifierRows
@@ -18,7 +18,7 @@ from bayescal.decisions.selective_result import SelectivePrediction
 from bayescal.decisions.thresholds import UNNAMED
 from bayescal.estimands.area_under_roc import grid_of
 from bayescal.estimands.estimand import EVENTS
-from bayescal.estimands.selective import CELLS, Cells, Selection, draw_prior, prior_in_cells
+from bayescal.estimands.selective import CELLS, Cells, Selection, adder, draw_prior, prior_in_cells
 from bayescal.results.remarks import of_several
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.clusters import require_several_clusters
@@ -27,10 +27,9 @@ from bayescal.stats.sums import sums_at
 
 #: Bins of the counts; the posterior depends on the ranks of the rows only.
 BINS = 15
-#: Number of rows above which joint draws have fewer cells, and their number for two classifiers, and for more: the time
-#: is proportional to the number of their combinations.
-MANY_ROWS, OF_TWO, OF_SEVERAL = 20_000, 128, 32
-#: Largest number of random numbers that are drawn at once.
+#: Largest number of combinations of cells of several classifiers: the time of joint draws is proportional to it.
+MOST_COMBINATIONS = 20_000
+#: Largest number of random numbers that are rows_mass at once.
 AT_ONCE = 4_000_000
 
 
@@ -177,11 +176,10 @@ def _selective(
     cells = {}
     for name, each in counts.items():
         with errors_of(f"classifier {name!r}" if len(counts) > 1 else ""):
-            fewer = len(counts) > 1 and each.n_rows > MANY_ROWS
-            cells[name] = Cells.of_counts(each, (OF_TWO if len(counts) == 2 else OF_SEVERAL) if fewer else CELLS)
+            cells[name] = Cells.of_counts(each)
     generator = np.random.default_rng(seed)
     if len(cells) == 1:
-        selections = [each.draw(n_draws, generator) for each in cells.values()]
+        selections = [each.draw_curve(n_draws, generator) for each in cells.values()]
     else:
         selections = joint_selections(
             list(cells.values()), list(rows.values()), list(counts.values()), n_draws, generator
@@ -196,46 +194,65 @@ def joint_selections(
     n_draws: int,
     rng: np.random.Generator,
 ) -> list[Selection]:
-    """Draw the shares of several classifiers from the masses of all combinations of their cells and outcomes.
+    """Draw the shares of several classifiers, given the same rows.
 
-    A sum of Gamma variables is a Gamma variable, so that the draws of each classifier are those of its own posterior;
-    with unequal weights, they have its means and variances.
-    The prior rows of all classifiers are the same random numbers, at the same shares that are kept: two names of one
-    classifier have the same draws. The number of effective rows and the factor of the design effect are those of the
-    classifier with the fewest.
+    Masses are rows_mass for each combination of ranges of cells and outcomes of the classifiers, and the mass of a range is
+    divided among its cells. A sum of Gamma variables is a Gamma variable, so that the draws of each classifier are
+    those of its own posterior; with unequal weights, they have its means and variances. Clusters have the same random
+    number for all classifiers. So have the prior rows at the same shares that are kept: two names of one classifier
+    have the same draws.
     """
-    from scipy.sparse import csr_array
-
+    prior, seed = draw_prior(n_draws, rng), int(rng.integers(2**63))
+    rows_of_prior = [prior_in_cells(prior, len(each.confidence)) for each in cells]
+    if cells[0].clusters is not None:
+        pairs = zip(cells, rows_of_prior, strict=True)
+        return [each.of_clusters(prior_rows, np.random.default_rng(seed)) for each, prior_rows in pairs]
+    weight = np.ones(len(rows[0])) if rows[0].weight is None else rows[0].weight.astype(np.float64)
     codes = [_codes(each, of_one, of_counts) for each, of_one, of_counts in zip(cells, rows, counts, strict=True)]
-    combined, at = np.unique(np.stack(codes), axis=1, return_inverse=True)
-    weight = np.ones(at.size) if rows[0].weight is None else rows[0].weight.astype(np.float64)
-    sums, squares = (sums_at(at.ravel(), each, combined.shape[1]) for each in (weight, weight**2))
-    fewest = min(cells, key=lambda each: float(each.rows.sum()))
+    combined, merged, (sums, squares) = _combined(codes, [weight, weight**2])
     effective = np.divide(sums**2, squares, out=np.zeros_like(sums), where=squares > 0)
-    if np.isfinite(fewest.freedom):
-        effective /= fewest.most
-    unit = np.divide(sums / fewest.row, effective, out=np.ones_like(sums), where=effective > 0)
-    factors, prior = fewest.factors(n_draws, rng), draw_prior(n_draws, rng)
-    adders = [
-        csr_array((np.ones(len(of)), (np.arange(len(of)), of)), shape=(len(of), 2 * len(each.confidence)))
-        for of, each in zip(combined, cells, strict=True)
-    ]
-    mass = [np.empty((n_draws, adder.shape[1])) for adder in adders]
+    unit = np.divide(sums, effective, out=np.ones_like(sums), where=effective > 0)
+    starts = [np.arange(0, len(each.confidence), 2**merged) for each in cells]
+    adders = [adder(of, 2 * len(start)) for of, start in zip(combined, starts, strict=True)]
+    mass = [np.empty((n_draws, 2 * len(start))) for start in starts]
     chunk = max(AT_ONCE // len(sums), 1)
-    for start in range(0, n_draws, chunk):
-        part = slice(start, start + chunk)
-        combinations = rng.standard_gamma(np.broadcast_to(factors[part] * effective, (len(factors[part]), len(sums))))
-        combinations *= unit
-        for of_one, adder in zip(mass, adders, strict=True):
-            of_one[part] = combinations @ adder
+    for first in range(0, n_draws, chunk):
+        part = slice(first, first + chunk)
+        rows_mass = unit * rng.standard_gamma(effective, (len(mass[0][part]), len(sums)))
+        for of_one, add in zip(mass, adders, strict=True):
+            of_one[part] = rows_mass @ add
     selections = []
-    for of_one, each in zip(mass, cells, strict=True):
-        both = of_one.reshape(n_draws, 2, -1) + prior_in_cells(prior, len(each.confidence))
-        selections.append(Selection.of_cells(both[:, 0], both[:, 1]))
+    for each, of_one, start, prior_rows in zip(cells, mass, starts, rows_of_prior, strict=True):
+        both = of_one.reshape(n_draws, -1, 2).swapaxes(1, 2).copy()
+        if merged:
+            twin = next(i for i, other in enumerate(cells) if np.array_equal(other.rows, each.rows))  # one classifier
+            of_rows = np.random.default_rng((seed, twin)).standard_gamma(each.rows, (n_draws, *each.rows.shape))
+            inside = each.unit * of_rows
+            total = np.add.reduceat(inside, start, axis=2)
+            scale = np.divide(both, total, out=np.zeros_like(both), where=total > 0)
+            both = inside * np.repeat(scale, np.diff(start, append=len(each.confidence)), axis=2)
+        selections.append(each.with_prior(both, prior_rows))
     return selections
 
 
+def _combined(codes: Sequence[Ints], values: Sequence[Floats]) -> tuple[list[Ints], int, list[Floats]]:
+    """Return combinations of codes, and sums of values; cells are merged in pairs until combinations are few enough.
+
+    The second number says how often they were merged.
+    """
+    merged, codes = 0, list(codes)
+    while True:
+        key = codes[0]
+        for each in codes[1:]:
+            key = np.unique(key * (2 * CELLS) + each, return_inverse=True)[1]
+        _, first, at = np.unique(key, return_index=True, return_inverse=True)
+        codes, values = [each[first] for each in codes], [sums_at(at, each) for each in values]
+        if len(first) <= MOST_COMBINATIONS:
+            return codes, merged, list(values)
+        merged, codes = merged + 1, [(each // 4) * 2 + each % 2 for each in codes]
+
+
 def _codes(cells: Cells, rows: Predictions, counts: BinnedCounts) -> Ints:
-    """Return the cell of each row, plus their number if the prediction is right."""
+    """Return twice the cell of each row, plus 1 if the prediction is right."""
     cell: Ints = cells.number[grid_of(counts).cell_of(rows.confidence)]
-    return cell + len(cells.confidence) * rows.outcome.astype(np.int64)
+    return 2 * cell + rows.outcome.astype(np.int64)

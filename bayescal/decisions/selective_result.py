@@ -291,7 +291,7 @@ class SelectivePrediction(_presented.Presented):
         confidence, kept, observed = cells.kept(number)
         rival = (float("nan"), float("nan"))
         equal = np.isclose(counts.effective_rows, counts.n_rows, rtol=1e-9)
-        if equal and np.isinf(cells.freedom):
+        if equal and cells.clusters is None:
             rival = cells.kept(cells.conformal_last(limit, probability, GRID))[:2]
         return RiskThreshold(limit, probability, confidence, kept, observed, *rival)
 

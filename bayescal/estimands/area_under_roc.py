@@ -1,6 +1,6 @@
 """The area under the ROC curve (AUC) of one classifier, and of several classifiers on the same rows."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -100,10 +100,11 @@ def _variance(ranks: Ranks) -> float:
     return float(((ranks.rows * ranks.sampling_spread + of_uniform) / ranks.rows**2).sum())
 
 
-def _require_clusters_in_ranks(counts: Counts, ranks: Ranks) -> None:
-    if clusters_of(counts) is not None and ranks.design_effect is None:
+def require_clusters_in_ranks(counts: Counts, held: str, what: str) -> None:
+    """Refuse sums of counts of rows in clusters, whose ranks do not hold the attribute that the quantity needs."""
+    if clusters_of(counts) is not None and getattr(counts.ranks, held, None) is None:
         raise ValueError(
-            "the AUC of rows in clusters needs the rows: sums of counts do not show how much the ranks of a cluster "
+            f"{what} of rows in clusters needs the rows: sums of counts do not show how much the ranks of a cluster "
             "vary together. Call `evaluate(..., cluster=)` with all rows."
         )
 
@@ -118,14 +119,32 @@ def correlation_of_aucs(counts: Sequence[Counts], pairs: Mapping[tuple[int, int]
     Two names of one classifier have correlation 1; the matrix is positive semi-definite, with a unit diagonal.
     """
     ranks = [ranks_of(each) for each in counts]
+    return correlations(ranks, pairs, "influences", lambda of: (_variance(of), of.grid_error))
+
+
+def correlations(
+    ranks: Sequence[Ranks],
+    pairs: Mapping[tuple[int, int], Paired],
+    influences: str,
+    variance_and_error: Callable[[Ranks], tuple[float, float]],
+) -> Floats:
+    """Return the correlation of areas from the rows, or approximately from joint cells, as of `correlation_of_aucs`."""
     result = np.eye(len(ranks))
     for (i, j), pair in pairs.items():
-        exact = pair.area_correlation
-        result[i, j] = result[j, i] = _from_bins(ranks[i], ranks[j], pair) if exact is None else exact
+        exact = pair.area_correlation if influences == "influences" else pair.risk_correlation
+        if exact is None:
+            exact = _from_bins(ranks[i], ranks[j], pair, influences, variance_and_error)
+        result[i, j] = result[j, i] = exact
     return nearest_correlation(result)
 
 
-def _from_bins(first: Ranks, second: Ranks, pair: Paired) -> float:
+def _from_bins(
+    first: Ranks,
+    second: Ranks,
+    pair: Paired,
+    influences: str,
+    variance_and_error: Callable[[Ranks], tuple[float, float]],
+) -> float:
     """Approximate the correlation from joint cells."""
     if same_classifier(pair):
         return 1.0
@@ -137,10 +156,10 @@ def _from_bins(first: Ranks, second: Ranks, pair: Paired) -> float:
         of_bins = _grid_of_bins(counts)
         sides.append((of_bins, outcome, np.searchsorted(of_bins.position, at)))
         # share of the variance of the AUC that the placements of the bins explain
-        whole, sampling = ranks.influence_variance, _variance(ranks)
-        shown *= min(of_bins.influence_variance / whole, 1.0) if whole > 0 else 1.0
-        shown *= sampling / (sampling + ranks.grid_error**2 / 3)  # the variance of the uniform grid error
-    return float(np.sqrt(shown)) * correlation_of_areas(sides, np.sqrt(pair.weight_sq))
+        whole, (sampling, error) = ranks.influence_variance(influences), variance_and_error(ranks)
+        shown *= min(of_bins.influence_variance(influences) / whole, 1.0) if whole > 0 else 1.0
+        shown *= sampling / (sampling + error**2 / 3)  # the variance of the uniform grid error
+    return float(np.sqrt(shown)) * correlation_of_areas(sides, np.sqrt(pair.weight_sq), influences=influences)
 
 
 def same_classifier(pair: Paired) -> bool:
@@ -238,7 +257,7 @@ def auc(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draws:
     (0.8..., 0.8...)
     """
     ranks = ranks_of(counts)
-    _require_clusters_in_ranks(counts, ranks)
+    require_clusters_in_ranks(counts, "design_effect", "the AUC")
     generator = _checks.generator(rng)
     areas = generator.beta(*beta_parameters(ranks), len(bin_draws))
     if ranks.grid_error > 0:

@@ -21,6 +21,8 @@ Better = Literal["smaller", "larger", "nearest zero"]
 #: bins that are closed on the left, for rows that are not in clusters; "labelled rows" are rows of the population with
 #: observed outcomes, not those of another population or of a judge.
 NEEDS = (*KINDS, "outcomes", "predictions", "thresholds", "labelled rows")
+#: What the ranks of rows in clusters must hold, by need.
+OF_CLUSTERS = {"outcomes": "design_effect", "labelled rows": "by_cluster"}
 #: Most bins whose edges are thresholds: the time grows with their square.
 MOST_BINS = 200
 #: Targets whose confidence is the probability of an event, not the confidence in a prediction.
@@ -349,11 +351,8 @@ class Estimand:
             return False
         if "outcomes" in self.needs and not 0 < counts.effective_k.sum() < counts.effective_n.sum():
             return False
-        if (
-            "outcomes" in self.needs
-            and clusters_of(counts)
-            and (not counts.ranks or counts.ranks.design_effect is None)
-        ):
+        held = [name for need, name in OF_CLUSTERS.items() if need in self.needs]
+        if clusters_of(counts) and any(getattr(counts.ranks, name, None) is None for name in held):
             return False
         return all(is_finite(getattr(counts, need)) for need in self.needs & KINDS.keys())
 

@@ -1,5 +1,6 @@
 """Selective prediction: predictions with the largest confidences are kept; their risk is the share of wrong ones."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,17 +14,21 @@ from bayescal._invalid import quoted
 from bayescal._meant import public
 from bayescal.draws import BinDraws, Draws
 from bayescal.estimands.accuracies import evidence, require_predictions
-from bayescal.estimands.area_under_roc import grid_of
+from bayescal.estimands.area_under_roc import correlations, grid_of, require_clusters_in_ranks
 from bayescal.estimands.errors import _of_bins
 from bayescal.estimands.estimand import all_labelled
 from bayescal.estimands.registry import estimand
-from bayescal.posterior.joint import with_ranks_of
-from bayescal.stats.contract import Counts
+from bayescal.stats.bins import Bins
+from bayescal.stats.clusters import clusters_of, masses_of_clusters
+from bayescal.stats.contract import Counts, Paired
+from bayescal.stats.ranks import Ranks
 
-#: Most cells between quantiles of the confidence, in which the masses of right and wrong predictions are drawn.
+#: Most cells between quantiles of the confidence, in which the masses of right and wrong predictions are prior_mass.
 CELLS = 512
 #: Rows of the prior, and the share of them in the cells with the largest and the smallest confidences.
 PRIOR_ROWS, AT_ENDS = 2.0, 0.9
+#: Parts of the rows with equal shares, for which the weight of a row of the prior is computed.
+PARTS = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +48,18 @@ class Selection:
         start = np.zeros((len(total), 1))
         kept, lost = (np.cumsum(each / total, axis=1) for each in (wrong + right, wrong))
         return cls(np.concatenate([start, kept], axis=1), np.concatenate([start, lost], axis=1))
+
+    def inside(self, position: Floats) -> "Selection":
+        """Order the rows inside each cell: 0 is right ones first, 1 is wrong ones first, (n_draws, 1)."""
+        wrong = np.diff(self.wrong, axis=1)
+        right = np.maximum(np.diff(self.kept, axis=1) - wrong, 0.0)
+        less, more = np.minimum(wrong, right), np.maximum(wrong, right)
+        kept, lost = (np.repeat(each, 3, axis=1)[:, :-2] for each in (self.kept, self.wrong))
+        kept[:, 1::3] += less
+        kept[:, 2::3] += more
+        lost[:, 1::3] += position * less
+        lost[:, 2::3] += np.where(wrong > right, wrong - right, 0.0) + position * less
+        return Selection(kept, lost)
 
     def risk(self, share: Floats) -> Floats:
         """Share of wrong ones among the kept predictions, if a given share is kept; shape (n_draws, n_shares)."""
@@ -95,52 +112,68 @@ class Cells:
     """Wrong and right predictions in cells of the confidence, from the largest one on."""
 
     weight: Floats  # (2, n_cells) sum of w of wrong ones and of right ones
-    rows: Floats  # (2, n_cells) their effective numbers
+    rows: Floats  # (2, n_cells) their effective numbers (Kish)
     confidence: Floats  # (n_cells,) lower end of each cell
-    row: float  # weight of a row of the prior: the sum of w^2 over that of w, divided by the design effect of clusters
+    ends: Floats  # (2, n_cells) weights of a row of the prior at the largest and at the smallest confidence, by cell
+    row: float  # weight of another row of the prior
     number: Ints  # cell of each position of the grid of ranks
-    most: float  # largest factor of the rows in draws of the design effect of clusters
-    freedom: float  # its degrees of freedom; infinite for independent rows
+    clusters: Any  # (n_clusters, 2 n_cells) sums of w of each cluster, sparse; None for independent rows
+    are_bins: bool  # whether the order of the rows inside a cell is not known
 
     @classmethod
-    def of_counts(cls, counts: Counts, most_cells: int = CELLS) -> "Cells":
-        """Merge the cells of the grid of ranks into at most this number of cells of nearly equal weight."""
+    def of_counts(cls, counts: Counts) -> "Cells":
+        """Merge the cells of the grid of ranks into at most `CELLS` cells of nearly equal weight."""
         _require(counts)
-        (_, rows, most, freedom), ranks = evidence(counts), grid_of(counts)
-        if not most:
-            raise ValueError("a selective risk needs rows; these counts have none.")
+        ranks = grid_of(counts)
         of_cell = ranks.weight.sum(axis=0)[::-1]
+        if not of_cell.any():
+            raise ValueError("a selective risk needs rows; these counts have none.")
         reached, cell = np.cumsum(of_cell), np.arange(len(of_cell))
-        if len(cell) > most_cells:
-            cell = np.minimum((reached - of_cell / 2) / reached[-1] * most_cells, most_cells - 1).astype(np.int64)
+        if len(cell) > CELLS:
+            cell = np.minimum((reached - of_cell / 2) / reached[-1] * CELLS, CELLS - 1).astype(np.int64)
         first = np.flatnonzero(np.diff(cell, prepend=-1))
-        number = np.repeat(np.arange(len(first)), np.diff(first, append=len(cell)))
+        number = np.repeat(np.arange(len(first)), np.diff(first, append=len(cell)))[::-1]
         weight, squares = (
             np.add.reduceat(values[:, ::-1], first, axis=1) for values in (ranks.weight, ranks.weight_sq)
         )
-        effect = rows / most if np.isfinite(freedom) else 1.0  # of clusters; that of weights is in the squares
-        effective = np.divide(weight**2, squares, out=np.zeros_like(weight), where=squares > 0) * effect
+        rows = np.divide(weight**2, squares, out=np.zeros_like(weight), where=squares > 0)
+        merged, size = None, len(first)
+        if clusters_of(counts) is not None:
+            merged = ranks.by_cluster @ adder(np.concatenate([number, size + number]), 2 * size)
         last = np.append(first[1:], len(cell)) - 1
-        row = float(squares.sum() / weight.sum() / effect)
-        return cls(weight, effective, ranks.lower[::-1][last], row, number[::-1], most / rows, freedom)
+        ends, row = _rows_of_prior(weight, squares, merged)
+        return cls(weight, rows, ranks.lower[::-1][last], ends, row, number, merged, isinstance(ranks.grid, Bins))
 
     @property
     def unit(self) -> Floats:
-        """Weight of an effective row in each cell, (2, n_cells), relative to that of a row of the prior."""
-        return np.divide(self.weight / self.row, self.rows, out=np.ones_like(self.rows), where=self.rows > 0)
-
-    def factors(self, n_draws: int, rng: np.random.Generator) -> Floats:
-        """Draw the factor of the numbers of rows, whose design effect is known from clusters only; (n_draws, 1)."""
-        if not np.isfinite(self.freedom):
-            return np.ones((n_draws, 1))
-        return np.minimum(rng.chisquare(self.freedom, (n_draws, 1)) / self.freedom, self.most)
+        """Weight of an effective row in each cell, (2, n_cells); in empty cells, that of a row of the prior."""
+        return np.divide(self.weight, self.rows, out=np.full_like(self.rows, self.row), where=self.rows > 0)
 
     def draw(self, n_draws: int, rng: np.random.Generator, prior: Floats | None = None) -> Selection:
         """Draw the shares, given prior rows of wrong and of right ones in each cell, by default those of `prior_of`."""
-        cells = self.rows
-        if np.isfinite(self.freedom):
-            cells = cells * self.factors(n_draws, rng)[:, :, None]
-        return draw_cells(cells, n_draws, rng, prior, self.unit)
+        rows, shape = prior_of(len(self.confidence)) if prior is None else prior, (n_draws, *self.rows.shape)
+        if self.clusters is None and np.allclose(self.unit, self.row, rtol=1e-12, atol=0):
+            return draw_cells(self.rows, n_draws, rng, rows)
+        prior_mass = rng.standard_gamma(rows, shape)
+        if self.clusters is None:
+            return self.with_prior(self.unit * rng.standard_gamma(self.rows, shape), prior_mass)
+        return self.of_clusters(prior_mass, rng)
+
+    def of_clusters(self, prior: Floats, rng: np.random.Generator) -> Selection:
+        """Draw the shares with one standard exponential number per cluster, given draws of the prior."""
+        return self.with_prior(masses_of_clusters(self.clusters, len(prior), rng).reshape(prior.shape), prior)
+
+    def with_prior(self, mass: Floats, prior: Floats) -> Selection:
+        """Add draws of rows of the prior, both (n_draws, 2, n_cells), to masses of the rows."""
+        for place, weight in zip((0, -1), self.ends, strict=True):
+            mass += prior[:, :, place, None] * weight
+        mass[:, :, 1:-1] += self.row * prior[:, :, 1:-1]
+        return Selection.of_cells(mass[:, 0], mass[:, 1])
+
+    def draw_curve(self, n_draws: int, rng: np.random.Generator) -> Selection:
+        """Draw the shares with the posterior; inside bins, with a uniform position between both extreme orders."""
+        selection = self.draw(n_draws, rng)
+        return selection.inside(rng.random((n_draws, 1))) if self.are_bins else selection
 
     def last_for(self, risk: float, prob: float, n_draws: int, rng: np.random.Generator) -> int:
         """Return the number of cells that can be kept at a risk with a probability, if one wrong row is added.
@@ -194,25 +227,73 @@ def observed_selection(counts: Counts) -> Selection:
     return Selection.of_cells(wrong[None], right[None])
 
 
-def selection_of(counts: Counts, n_draws: int, rng: Any = None) -> Selection:
-    """Draw the shares from their posterior; see `selective_risk` of an evaluation."""
-    return Cells.of_counts(counts).draw(n_draws, _checks.generator(rng))
+def selection_of(bin_draws: BinDraws, counts: Counts, rng: Any = None) -> Selection:
+    """Draw the shares from their posterior; their AUGRC has the ranks of that of the bins in the same draws."""
+    selection = Cells.of_counts(counts).draw_curve(len(bin_draws), _checks.generator(rng))
+    wrong = bin_draws.mass * (1 - bin_draws.accuracy)
+    by_bin = Selection.of_cells(wrong[:, ::-1], (bin_draws.mass - wrong)[:, ::-1])
+    order = np.empty(len(bin_draws), np.int64)
+    order[by_bin.area().argsort(kind="stable")] = selection.area().argsort(kind="stable")
+    return Selection(selection.kept[order], selection.wrong[order])
 
 
-def draw_cells(
-    cells: Floats, n_draws: int, rng: np.random.Generator, prior: Floats | None = None, unit: Floats | None = None
-) -> Selection:
+def draw_cells(cells: Floats, n_draws: int, rng: np.random.Generator, prior: Floats | None = None) -> Selection:
     """Draw the masses of cells in the order of falling confidence, given their rows.
 
-    `cells` has shape (2, n_cells), or (n_draws, 2, n_cells): effective numbers of wrong and of right predictions. With
-    unequal weights, `unit` is the weight of an effective row, relative to that of a row of the prior; (2, n_cells).
+    `cells` has shape (2, n_cells): numbers of wrong and of right predictions.
     """
-    rows, shape = prior_of(cells.shape[-1]) if prior is None else prior, (n_draws, *cells.shape[-2:])
-    if unit is None or np.allclose(unit, 1.0, rtol=1e-12, atol=0):
-        mass = rng.standard_gamma(cells + rows, shape)
-    else:
-        mass = unit * rng.standard_gamma(np.broadcast_to(cells, shape)) + rng.standard_gamma(rows, shape)
+    rows = prior_of(cells.shape[-1]) if prior is None else prior
+    mass = rng.standard_gamma(cells + rows, (n_draws, *cells.shape))
     return Selection.of_cells(mass[:, 0], mass[:, 1])
+
+
+def adder(number: Ints, size: int) -> Any:
+    """Return the sparse matrix that adds columns with one number, numbers from 0 to `size` - 1."""
+    from scipy.sparse import csr_array
+
+    return csr_array((np.ones(len(number)), (np.arange(len(number)), number)), shape=(len(number), size))
+
+
+def _rows_of_prior(weight: Floats, squares: Floats, clusters: Any) -> tuple[Floats, float]:
+    """Return the weight of a row of the prior at both ends, by cell, (2, n_cells), and that of another one.
+
+    Down to a share that is kept, the weight is that of `_prior_row`; from one share to the next, it does not fall.
+    """
+    n_cells = weight.shape[1]
+    reached = np.cumsum(weight.sum(axis=0))
+    part = np.clip(np.ceil(reached / reached[-1] * PARTS - 1e-9).astype(np.int64) - 1, 0, PARTS - 1)
+    add = adder(part, PARTS)
+    of_parts = [weight @ add, squares @ add]
+    if clusters is not None:
+        by_outcome = adder(np.concatenate([part, PARTS + part]), 2 * PARTS)
+        of_parts.append((clusters @ by_outcome).toarray().reshape(-1, 2, PARTS))
+    ends = np.zeros((2, n_cells))
+    for end, step in zip(ends, (1, -1), strict=True):
+        kept = [np.cumsum(each[..., ::step], axis=-1) for each in of_parts]
+        units = [_prior_row(*(each[..., i] for each in kept)) for i in range(PARTS)]
+        shares = np.cumsum(weight.sum(axis=0)[::step]) / reached[-1]
+        by_cell = np.interp(shares, np.arange(1, PARTS + 1) / PARTS, np.maximum.accumulate(units))
+        end[::step] = np.diff(by_cell, prepend=0.0)
+    if n_cells == 1:
+        ends[1] = 0.0
+    return ends, units[-1]
+
+
+def _prior_row(weight: Floats, squares: Floats, clusters: Floats | None = None) -> float:
+    r"""Return the sum of w^2 over that of w, times the design effect of clusters; sums by outcome.
+
+    The design effect is that of the share of wrong ones, as in `accuracies.evidence`: one wrong row more has the design
+    effect of clusters whose rows are all right or all wrong.
+    """
+    total, squared = float(weight.sum()), float(squares.sum())
+    if clusters is None or total == 0:
+        return squared / total if total else 0.0
+    of_cluster, risk = clusters.sum(axis=1), weight[0] / total
+    most = max(float(of_cluster @ of_cluster) / squared, 1.0)
+    alone = float(squares[0] * (1 - risk) ** 2 + squares[1] * risk**2)
+    effect = max(float(((clusters[:, 0] - risk * of_cluster) ** 2).sum()) / alone, 1.0) if alone > 0 else 0.0
+    fewer = min(risk, 1 - risk) * total**2 / squared
+    return float((fewer * effect + most) / (fewer + 1) * squared / total)
 
 
 def prior_of(n_cells: int) -> Floats:
@@ -269,6 +350,20 @@ def _require(counts: Counts) -> None:
             "another population or of a judge, or no outcome is observed in some bins, so that which of the most "
             "confident predictions are right is not known."
         )
+    require_clusters_in_ranks(counts, "by_cluster", "a selective risk")
+
+
+def _variance_and_error(ranks: Ranks) -> tuple[float, float]:
+    """Return the variance of the AUGRC over data sets, with a wrong row more, and its largest error inside bins."""
+    total = float(ranks.total.sum())
+    rows = total**2 / float(ranks.weight_sq.sum())
+    error = float(ranks.weight.prod(axis=0).sum() / (2 * total**2)) if isinstance(ranks.grid, Bins) else 0.0
+    return (ranks.influence_variance("risk_influences") + 1 / (rows + 1)) / rows, error
+
+
+def correlation_of_augrcs(counts: Sequence[Counts], pairs: Mapping[tuple[int, int], Paired]) -> Floats:
+    """Estimate the correlation between the AUGRCs of several classifiers, as `correlation_of_aucs` does for AUCs."""
+    return correlations([grid_of(each) for each in counts], pairs, "risk_influences", _variance_and_error)
 
 
 def _observed(counts: Counts) -> float:
@@ -281,6 +376,7 @@ def _observed(counts: Counts) -> float:
     needs=frozenset({"predictions", "labelled rows"}),
     reported=False,
     plug_in=_observed,
+    correlation=correlation_of_augrcs,
     bounds=(0.0, 0.5),
     citation="Traub, Bungert, Luth, Baumgartner, Maier-Hein, Maier-Hein and Jaeger (2024), NeurIPS",
     formula=r"\int_0^1 P(z = 0,\; c \text{ among the largest share } s) \, ds",
@@ -342,7 +438,7 @@ def augrc(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draws:
     >>> ev.augrc.interval(0.95)
     (0.0..., 0.4...)
     """
-    draws = selection_of(counts, len(bin_draws), rng).area()
-    wrong = bin_draws.mass * (1 - bin_draws.accuracy)
-    by_bin = Selection.of_cells(wrong[:, ::-1], (bin_draws.mass - wrong)[:, ::-1])
-    return Draws(with_ranks_of(by_bin.area(), draws), "augrc")
+    name, error = "augrc", _variance_and_error(grid_of(counts))[1]
+    if error > 0:
+        name += f" (to within {error:.2g}, because the order of rows inside bins is not known)"
+    return Draws(selection_of(bin_draws, counts, rng).area(), name)

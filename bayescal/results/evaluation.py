@@ -234,7 +234,7 @@ class Evaluation(ModelChecks, _presented.Presented):
 
     @cached_property
     def _selection(self) -> Selection:
-        return selection_of(self.counts, len(self.bin_draws), self._within_bins())
+        return selection_of(self.bin_draws, self.counts, self._within_bins())
 
     def selective_risk(self, share: float | Sequence[float]) -> Draws:
         r"""Draws of the share of wrong predictions if only those with the largest confidences are kept.

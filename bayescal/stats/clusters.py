@@ -22,6 +22,8 @@ MOST_BINS = 512
 LEAST_PAIRS = 0.02
 #: Rows per chunk.
 CHUNK = 262_144
+#: Largest number of random numbers that are drawn at once.
+AT_ONCE = 4_000_000
 #: Blocks that are joined at a time.
 MOST_PARTS = 16
 #: Sums of a cell: weight, weight * residual, weight * squared error, weight * log loss.
@@ -338,6 +340,15 @@ class ClusterSums(Sums):
 
 
 _BY_BIN, _BY_PAIR = ("weight", "weight_sq", "residual", "own", "own_sq"), ("rr", "rn", "nn", "nn_size")
+
+
+def masses_of_clusters(rows: Any, n_draws: int, rng: np.random.Generator) -> Floats:
+    """Multiply sums of each cluster, sparse (n_clusters, size), by a standard exponential number; (n_draws, size)."""
+    mass, step = np.zeros((n_draws, rows.shape[1])), max(AT_ONCE // n_draws, 1)
+    for start in range(0, rows.shape[0], step):
+        part = rows[start : start + step]
+        mass += (part.T @ rng.standard_exponential((part.shape[0], n_draws))).T
+    return mass
 
 
 def require_few(n_bins: int) -> None:

@@ -151,6 +151,10 @@ class Paired(Protocol):
         """Correlation of the areas under the ROC curve; None if the joint cells give it."""
 
     @property
+    def risk_correlation(self) -> float | None:
+        """Correlation of the AUGRCs; None if the joint cells give it."""
+
+    @property
     def clusters(self) -> PairedClusters | None:
         """Sums over clusters; None if rows are independent."""
 

@@ -25,6 +25,8 @@ from bayescal.stats.sums import Coefficients, cosine, cosine_of, row_counts, sum
 CHUNK = 65_536
 #: Rows per chunk for losses, so that temporary arrays stay in the second-level cache.
 LOSSES = 16_384
+#: Correlations of areas over rows, and the influences in `Ranks`.
+CORRELATIONS = {"area_correlation": "influences", "risk_correlation": "risk_influences"}
 #: Maximum number of possible joint cells for an array of all of them; with more, only cells that occur are stored.
 DENSE_CELLS = 1_000_000
 
@@ -61,6 +63,8 @@ class PairedCounts(Counted):
         contain it.
     clusters : PairedClusters or None
         Sums over clusters of rows whose outcomes may depend; None if rows are independent.
+    risk_correlation : float or None
+        The same correlation of the influences on the two AUGRCs.
 
     Examples
     --------
@@ -82,6 +86,7 @@ class PairedCounts(Counted):
     log_loss_difference: LossSums | None = None
     area_correlation: float | None = field(default=None, compare=False)
     clusters: PairedClusters | None = None
+    risk_correlation: float | None = field(default=None, compare=False)
 
     rows_field = "n"
     #: The losses of rows with outcomes say how they vary.
@@ -235,7 +240,7 @@ class PairedCounts(Counted):
         joint = _unpacked(keys, len(second_counts.bins)), n, weight, weight_sq
         parts: dict[str, Any] = {k.difference: _loss_difference(k, first, second) for k in KINDS.values()}
         of_row = None if clusters is None else clusters.of_row
-        parts["area_correlation"] = _area_correlation(first, second, first_counts, second_counts, of_row)
+        parts |= _correlations(first, second, first_counts, second_counts, of_row)
         if of_row is not None:
             both = ((first, first_counts), (second, second_counts))
             cells = (ClusterCells.of_rows(rows, of_row, counts.bins) for rows, counts in both)
@@ -249,7 +254,6 @@ class PairedCounts(Counted):
 
     def _plus(self, other: "PairedCounts") -> "PairedCounts":
         first, second = self.first + other.first, self.second + other.second  # raises if edges or targets differ
-        of_areas = None if self.n_rows and other.n_rows else (self if self.n_rows else other).area_correlation
         keys = np.concatenate([_packed(c.cells, len(second.bins)) for c in (self, other)])
         keys, at = np.unique(keys, return_inverse=True)
         n = row_counts("n", summed_by_key(at, np.concatenate([self.n, other.n]), len(keys)))
@@ -259,7 +263,9 @@ class PairedCounts(Counted):
                 sums_at(at, np.concatenate([getattr(self, name), getattr(other, name)]), len(keys))
                 for name in ("weight", "weight_sq")
             )
-        parts: dict[str, Any] = {**added_by_name(DIFFERENCES, self, other), "area_correlation": of_areas}
+        parts: dict[str, Any] = added_by_name(DIFFERENCES, self, other)
+        if not (self.n_rows and other.n_rows):
+            parts |= (self if self.n_rows else other)._correlations
         # the sum of the margins has raised an error if only one of both has clusters
         both = [each.clusters for each in (self, other) if each.clusters is not None]
         parts["clusters"] = sum(both[1:], start=both[0]) if both else None
@@ -276,8 +282,12 @@ class PairedCounts(Counted):
         order = np.lexsort(cells.T[::-1])
         joint = cells[order], self.n[order], self.weight[order], self.weight_sq[order]
         parts: dict[str, Any] = applied_by_name(DIFFERENCES, self, LossSums.negated)
-        parts["clusters"] = None if self.clusters is None else self.clusters.swapped()
-        return PairedCounts(self.second, self.first, *joint, **parts, area_correlation=self.area_correlation)
+        parts |= self._correlations | {"clusters": None if self.clusters is None else self.clusters.swapped()}
+        return PairedCounts(self.second, self.first, *joint, **parts)
+
+    @property
+    def _correlations(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in CORRELATIONS}
 
     def linear_cosine(self, of_gap: Coefficients, of_mass: Coefficients) -> float:
         """Cosine similarity over rows, or over clusters, of two linear functions of the bins; see `Paired`."""
@@ -357,19 +367,24 @@ def _loss_difference(kind: Kind, first: Predictions, second: Predictions) -> Los
     return total
 
 
-def _area_correlation(
+def _correlations(
     first: Predictions,
     second: Predictions,
     first_counts: BinnedCounts,
     second_counts: BinnedCounts,
     of_row: Ints | None = None,
-) -> float | None:
-    """Correlation of the influences on the areas under the ROC curve; None without ranks or with one outcome only."""
+) -> dict[str, float | None]:
+    """Correlations of the influences on the areas under both curves; None without ranks or what a curve needs."""
     one, other = first_counts.ranks, second_counts.ranks
-    if one is None or other is None or not (one.both_outcomes and other.both_outcomes):
-        return None
+    if one is None or other is None:
+        return {}
     sides = [(r, p.outcome, r.cell_of(p.confidence)) for r, p in ((one, first), (other, second))]
-    return correlation_of_areas(sides, first.weight, of_row)
+    has = {"area_correlation": one.both_outcomes and other.both_outcomes, "risk_correlation": bool(len(one.position))}
+    return {
+        name: correlation_of_areas(sides, first.weight, of_row, influences)
+        for name, influences in CORRELATIONS.items()
+        if has[name]
+    }
 
 
 def _two_classifiers(outcome: str | Sequence[str], first: str, second: str) -> list[dict[str, str]]:

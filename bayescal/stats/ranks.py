@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -36,7 +37,8 @@ class Ranks(Frozen):
     otherwise `grid_error` bounds its error. The fine grid has about 60 000 cells with relative widths of 2^-10 of the
     smaller one of confidence and 1 - confidence. `design_effect` is the factor by which the variance of the area
     exceeds that of independent rows, for rows in clusters; None for other rows and for sums, because placements refer
-    to all rows.
+    to all rows. Ranks of rows in clusters whose outcome is whether a prediction is right also hold the rows of each
+    cluster, `by_cluster`.
     """
 
     grid: Bins | str  # bins, or `VALUES`: every distinct confidence, or `FINE`
@@ -44,6 +46,7 @@ class Ranks(Frozen):
     weight: Floats  # (2, n_cells) sum of w of the rows with outcome 0 and 1
     weight_sq: Floats  # (2, n_cells) sum of w^2
     design_effect: float | None = None
+    by_cluster: Any = None  # (n_clusters, 2 n_cells) sums of w of each cluster by outcome and cell, sparse
 
     def __repr__(self) -> str:
         return f"Ranks({len(self.position)} cells, grid error {self.grid_error:.2g})"
@@ -166,17 +169,38 @@ class Ranks(Frozen):
         share = self.total / self.total.sum()
         return (self.placements - self.auc) / share[:, None]
 
-    @property
-    def influence_variance(self) -> float:
-        """Variance of the influences over rows."""
-        return float(self.spread @ (self.total.sum() / self.total))
+    @cached_property
+    def risk_influences(self) -> Floats:
+        """Influence of a row of each outcome and cell on the AUGRC, (2, n_cells), see `bayescal.estimands.augrc`.
 
-    def in_clusters(self, confidence: Array, outcome: Array, weight: Array | None, of_row: Ints) -> "Ranks":
-        """Return these ranks with the design effect of clusters, from the rows that they count; see `with_clusters`."""
+        The AUGRC is the share of pairs of rows whose less confident one is wrong; the wrong ones of ties count half.
+        """
+        wrong, mass = self.weight[0] / self.total.sum(), self.weight.sum(axis=0) / self.total.sum()
+        below, above = mass.cumsum() - mass / 2, wrong[::-1].cumsum()[::-1] - wrong / 2
+        influence = np.stack([below + above, above])
+        return np.asarray(influence - (influence * self.weight).sum() / self.total.sum())
+
+    def influence_variance(self, influences: str = "influences") -> float:
+        """Variance of the influences over rows; see `correlation_of_areas`."""
+        return float((self.weight * getattr(self, influences) ** 2).sum() / self.total.sum())
+
+    def in_clusters(
+        self, confidence: Array, outcome: Array, weight: Array | None, of_row: Ints, *, hold: bool = False
+    ) -> "Ranks":
+        """Return these ranks with the design effect of clusters, from the rows that they count; see `with_clusters`.
+
+        With `hold`, the ranks hold the rows of each cluster.
+        """
+        ranks, weights = self, np.ones(len(confidence)) if weight is None else weight.astype(np.float64)
+        if hold:
+            from scipy.sparse import csr_array
+
+            place = self.cell_of(confidence) + len(self.position) * outcome.astype(np.int64)
+            shape = (int(of_row.max()) + 1, 2 * len(self.position))
+            ranks = replace(self, by_cluster=csr_array((weights, (of_row, place)), shape=shape))
         if not self.both_outcomes:
-            return self
-        weights = np.ones(len(confidence)) if weight is None else weight.astype(np.float64)
-        return self.with_clusters(self._weighted_influences(confidence, outcome, weights), weights, of_row)
+            return ranks
+        return ranks.with_clusters(self._weighted_influences(confidence, outcome, weights), weights, of_row)
 
     def with_clusters(self, influence: Floats, weight: Floats, of_row: Ints) -> "Ranks":
         r"""Return these ranks with the design effect of clusters, given the influence of each row, times its weight.
@@ -232,17 +256,21 @@ def add_ranks(one: Ranks | None, other: Ranks | None) -> Ranks | None:
 
 
 def correlation_of_areas(
-    sides: Sequence[tuple[Ranks, Array, Array]], weight: Array | None, of_row: Ints | None = None
+    sides: Sequence[tuple[Ranks, Array, Array]],
+    weight: Array | None,
+    of_row: Ints | None = None,
+    influences: str = "influences",
 ) -> float:
     r"""Correlation of the influences of rows on the areas of two classifiers; 1 if all influences are equal.
 
-    `sides` holds, for each classifier, its ranks, and the outcome and the cell of each row, or group of rows, whose
-    weights are then the roots of their sums of squared weights. With clusters `of_row`, it is the correlation of sums
-    over clusters. With the influences :math:`g_i` and :math:`h_i` of the rows on both areas, the covariance of the
-    areas is :math:`\sum w_i^2 g_i h_i / (\sum w_i)^2`.
+    `influences` is their name in `Ranks`: `influences` or `risk_influences`. `sides` holds, for each classifier, its
+    ranks, and the outcome and the cell of each row, or group of rows, whose weights are then the roots of their sums of
+    squared weights. With clusters `of_row`, it is the correlation of sums over clusters. With the influences
+    :math:`g_i` and :math:`h_i` of the rows on both areas, the covariance of the areas is :math:`\sum w_i^2 g_i h_i /
+    (\sum w_i)^2`.
     """
     one, other = (
-        ranks.influences.ravel()[cell + len(ranks.position) * outcome.astype(np.int64)]
+        getattr(ranks, influences).ravel()[cell + len(ranks.position) * outcome.astype(np.int64)]
         for ranks, outcome, cell in sides
     )
     if np.abs(one - other).max(initial=0.0) <= ROUNDING:

@@ -68,8 +68,8 @@ class PairedHorizons:
 
     cells, n, n_rows = (property(attrgetter(f"rows.{name}")) for name in ("cells", "n", "n_rows"))
     weight, weight_sq = (property(attrgetter(f"rows.{name}")) for name in ("weight", "weight_sq"))
-    #: Rows in clusters are not supported.
-    clusters = None
+    #: Rows in clusters are not supported, and events have no AUGRC.
+    clusters = risk_correlation = None
 
     @property
     def log_loss_difference(self) -> LossSums | None:

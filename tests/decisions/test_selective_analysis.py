@@ -106,15 +106,43 @@ def test_copies_of_a_row_in_a_cluster_are_worth_one_row():
             at = np.searchsorted(clustered.shares, alone.shares - 1e-9)
             ratio = clustered.risk[name].sd()[at] / alone.risk[name].sd()
             assert np.abs(np.log(ratio[20:])).max() < 0.15
-        at = alone.cells["a"].rows.sum() / clustered.cells["a"].rows.sum()
-        assert at == pytest.approx(1, rel=0.01)
+        np.testing.assert_allclose(clustered.cells["a"].row, 5.0)
+
+
+@pytest.mark.parametrize("spread", [False, True])
+def test_clusters_at_the_top_are_few_rows(spread):
+    """Ten clusters of 60 rows, of which one or none is wrong, before 3000 rows: the risk is that of ten rows."""
+    rng = np.random.default_rng(1)
+    top = rng.uniform(0.9, 1, 600)
+    c = np.concatenate([top if spread else np.sort(top), rng.uniform(0.5, 0.9, 3000)])
+    cluster = np.concatenate([np.repeat(np.arange(10), 60), 10 + np.arange(3000)])
+    for wrong in (0, 1):
+        z = np.where(cluster < 10, cluster >= wrong, rng.random(3600) < 0.7)
+        kept = selective(z, c, cluster=cluster, draws=4000)
+        found = kept.selective_risk(600 / 3600)["model"]
+        alone = beta(wrong + 0.5, 10 - wrong + 0.5)
+        assert found.interval(0.95)[1] == pytest.approx(alone.ppf(0.975), rel=0.25)
+        by_row = selective(z, c, draws=4000).selective_risk(600 / 3600)["model"]
+        assert found.sd() > 3 * by_row.sd()
+
+
+def test_several_classifiers_share_the_random_numbers_of_clusters():
+    z, first, _ = generated(n=2000)
+    cluster = np.arange(2000) // 10
+    other = np.clip(first + np.random.default_rng(5).normal(0, 0.02, len(z)), 0, 1)
+    found = selective(z, {"a": first, "b": other, "c": first}, cluster=cluster, draws=2000)
+    independent = np.hypot(found.risk["a"].sd(), found.risk["b"].sd())
+    assert (found.difference("a", "b").sd() < 0.75 * independent)[10:].all()
+    np.testing.assert_array_equal(found.risk["a"].values, found.risk["c"].values)
+    alone = selective(z, other, cluster=cluster, draws=2000).risk["model"]
+    assert np.abs(np.log(found.risk["b"].sd() / alone.sd()))[5:].max() < 0.1
 
 
 def test_clusters_of_one_row_are_independent_rows():
-    """Only the factor of their design effect is estimated, with 1499 degrees of freedom."""
+    """The sum of standard exponential numbers of rows is a Gamma variable."""
     z, c, _ = generated()
     alone, clustered = selective(z, c, draws=4000), selective(z, c, draws=4000, cluster=np.arange(len(z)))
-    assert clustered.cells["model"].rows.sum() == pytest.approx(len(z), rel=0.005)
+    np.testing.assert_allclose(clustered.cells["model"].row, 1.0)
     ratio = clustered.risk["model"].sd()[10:] / alone.risk["model"].sd()[10:]
     assert np.abs(np.log(ratio)).max() < 0.1
 
@@ -149,6 +177,42 @@ def test_counts_without_ranks_have_bins_as_cells():
     found = bc.decisions.selective_counts(counts, draws=100, rng=1, name="net")
     np.testing.assert_allclose(found.observed["net"][[0, 25, 50, 75]], [1 / 3, 1 / 3, 1 / 3, 1 / 2])
     np.testing.assert_array_equal(found.cells["net"].confidence, [0.5, 0.0])
+
+
+def test_without_ranks_intervals_contain_every_order_inside_bins():
+    """1200 rows in three bins: the risk of a third of a bin is between those with right, and with wrong ones first."""
+    right, rows = np.array([150, 300, 380]), 400
+    z = np.concatenate([np.arange(rows) < each for each in right])
+    c = np.repeat([0.2, 0.5, 0.8], rows)
+    counts = replace(bc.BinnedCounts.from_arrays(z, c, bins=3), ranks=None)
+    found = bc.decisions.selective_counts(counts, draws=4000, rng=1)
+    for share, least, most in ((0.1, 0.0, 20 / 120), (0.5, 20 / 600, 120 / 600), (1.0, 370 / 1200, 370 / 1200)):
+        low, high = found.selective_risk(share)["model"].interval(0.98)
+        assert low < least + 0.005
+        assert high > most - 0.005
+    areas = [evaluated_by_rank(right, rows, order) for order in (1, -1)]
+    low, high = found.augrc["model"].interval(0.98)
+    assert low < areas[0] < areas[1] < high
+    assert found.augrc["model"].interval(0.5)[1] - found.augrc["model"].interval(0.5)[0] < areas[1] - areas[0]
+    ev = bc.evaluate_counts(counts, rng=1)
+    error = (areas[1] - areas[0]) / 2
+    assert ev.augrc.name == f"augrc (to within {error:.2g}, because the order of rows inside bins is not known)"
+
+
+def evaluated_by_rank(right, rows, order):
+    """AUGRC if the right ones come first in every bin, or the wrong ones."""
+    wrong = np.concatenate([(np.arange(rows) >= each)[::order] for each in right[::-1]])
+    kept = np.concatenate([[0], np.cumsum(wrong)]) / len(wrong)
+    return (kept[1:] + kept[:-1]).sum() / 2 / len(wrong)
+
+
+def test_sums_of_counts_in_clusters_have_no_selective_risk():
+    z, c, _ = generated(n=200)
+    parts = [bc.evaluate(z, c, target="confidence", cluster=np.arange(200) // 4, rng=1).counts for _ in range(2)]
+    ev = bc.evaluate_counts(parts[0] + parts[1], rng=1)
+    with pytest.raises(ValueError, match=r"a selective risk of rows in clusters needs the rows: .* Call `evaluate"):
+        ev.selective_risk(0.5)
+    assert not hasattr(ev, "augrc")
 
 
 # --- several classifiers
@@ -207,17 +271,24 @@ def test_the_number_of_draws_at_once_changes_nothing(monkeypatch):
     assert equal(whole, selective(z, {"a": first, "b": second}))
 
 
-def test_large_comparisons_have_fewer_cells(monkeypatch):
-    """With 128 cells, draws agree with those of 512 up to the precision of a curve between cells."""
+@pytest.mark.parametrize("weighted", [False, True])
+def test_large_comparisons_have_few_combinations(monkeypatch, weighted):
+    """Each classifier keeps its own posterior, also at small shares; only differences lose some precision."""
     z, first, second = generated(n=3000)
-    c = {"a": first, "b": second}
-    fine = selective(z, c)
-    monkeypatch.setattr(module, "MANY_ROWS", 2000)
-    coarse = selective(z, c)
-    assert max(len(each.confidence) for each in coarse.cells.values()) == module.OF_TWO
-    assert len(selective(z, first).cells["model"].confidence) > module.OF_TWO
+    c = {"a": first, "b": second, "c": first}
+    weights = np.random.default_rng(1).gamma(1, size=len(z)) if weighted else None
+    fine = selective(z, c, draws=4000, weights=weights)
+    monkeypatch.setattr(module, "MOST_COMBINATIONS", 150)
+    coarse = selective(z, c, draws=4000, weights=weights)
     for name in c:
-        assert (np.abs(fine.risk[name].mean() - coarse.risk[name].mean()) / fine.risk[name].sd())[4:].max() < 0.4
+        # Monte Carlo sd of a difference of means: 0.022 sd
+        shift = np.abs(fine.risk[name].mean() - coarse.risk[name].mean()) / fine.risk[name].sd()
+        assert shift[::5].max() < (0.15 if weighted else 0.1)
+        ratio = fine.risk[name].sd() / coarse.risk[name].sd()
+        assert np.abs(np.log(ratio))[::5].max() < (0.25 if weighted else 0.1)  # few weighted rows: not Gamma variables
+    ratio = coarse.difference("a", "b").sd() / fine.difference("a", "b").sd()
+    assert 0.9 < ratio[20:].min() < np.median(ratio[20:]) < 1.2
+    np.testing.assert_array_equal(coarse.risk["a"].values, coarse.risk["c"].values)
 
 
 def test_priors_are_shared_by_classifiers_with_other_numbers_of_cells():

@@ -6,7 +6,7 @@ from scipy.stats import beta, kstest
 from sklearn.metrics import roc_auc_score
 
 import bayescal as bc
-from bayescal.estimands.selective import PRIOR_ROWS, Selection, observed_selection, selection_of
+from bayescal.estimands.selective import PRIOR_ROWS, Cells, Selection, observed_selection
 
 
 def sets(seed, n=300, ties=False, weighted=False):
@@ -59,7 +59,7 @@ def test_the_risk_of_all_rows_has_a_beta_posterior():
 def test_the_kept_share_has_a_beta_posterior_with_half_a_pseudo_row():
     """Confidences 1 and 0: the upper cell has 40 rows, of which 4 are wrong, and half of a row of each outcome."""
     z, c = np.arange(100) >= np.repeat([4, 70], [40, 60]), np.repeat([0.9, 0.1], [40, 60])
-    drawn = selection_of(evaluated(z, c).counts, 4000, 3)
+    drawn = Cells.of_counts(evaluated(z, c).counts).draw(4000, np.random.default_rng(3))
     assert kstest(drawn.kept[:, 1], beta(41, 61).cdf).pvalue > 1e-3
     assert kstest(drawn.wrong[:, 1] / drawn.kept[:, 1], beta(4.5, 36.5).cdf).pvalue > 1e-3
 
@@ -76,7 +76,7 @@ def test_many_distinct_confidences_are_merged_without_changing_sums():
 
 def test_the_largest_share_has_the_risk():
     z, c, _ = sets(3, n=2000)
-    selection = selection_of(evaluated(z, c).counts, 50, 1)
+    selection = Cells.of_counts(evaluated(z, c).counts).draw(50, np.random.default_rng(1))
     for i, share in enumerate(selection.largest_share(0.3)):
         one = Selection(selection.kept[i : i + 1], selection.wrong[i : i + 1])
         assert one.risk(np.array([share]))[0, 0] == pytest.approx(0.3, abs=1e-9)
@@ -104,6 +104,15 @@ def test_draws_of_one_evaluation_are_joint():
     np.testing.assert_allclose(ev.selective_risk([0.5, 1.0]).values[:, 1], ev.selective_risk(1.0).values)
     difference = ev.selective_risk(0.5) - ev.selective_risk(0.45)
     assert difference.sd() < 0.5 * ev.selective_risk(0.5).sd()
+
+
+def test_draws_of_the_augrc_are_joint_with_risks_and_have_the_ranks_of_the_bins():
+    z, c, _ = sets(4, n=1000)
+    ev = evaluated(z, c)
+    shares = np.arange(1, 1001) / 1000
+    wrong = ev.selective_risk(shares).values * shares
+    np.testing.assert_allclose(ev.augrc.values, wrong.mean(axis=1), atol=1e-3)
+    assert np.corrcoef(ev.augrc.values, ev.accuracy.values)[0, 1] < -0.4
 
 
 def test_batches_equal_one_pass():
@@ -166,3 +175,30 @@ def test_comparisons_have_the_augrc():
     observed = [comparison[name].plug_in_of("augrc") for name in ("good", "bad")]
     assert difference.interval(0.95)[1] < 0
     assert difference.mean() == pytest.approx(observed[0] - observed[1], abs=2 * difference.sd())
+
+
+@pytest.mark.parametrize("clustered", [False, True])
+def test_differences_of_augrcs_have_the_sd_of_the_bootstrap(clustered):
+    """400 resamples of rows or clusters: the relative error of their sd is 3.5 %, with 0.2 six of them."""
+    rng = np.random.default_rng(9)
+    first = rng.beta(3, 1, 1500)
+    z = rng.random(1500) < first
+    second = np.clip(first + rng.normal(0, 0.1, 1500), 0, 1)
+    repeated = np.repeat(np.arange(1500), 2 if clustered else 1)
+    comparison = bc.compare(
+        z[repeated],
+        {"a": first[repeated], "b": second[repeated]},
+        target="confidence",
+        cluster=repeated if clustered else None,
+        rng=1,
+    )
+
+    def area(rows, c):
+        return (np.cumsum(~z[rows][np.argsort(-c[rows], kind="stable")]) / 1500).mean()
+
+    resamples = rng.integers(0, 1500, (400, 1500))
+    expected = np.std([area(rows, first) - area(rows, second) for rows in resamples])
+    found = comparison.difference("a", "b", estimand="augrc")
+    assert found.sd() == pytest.approx(expected, rel=0.2)
+    joint = bc.decisions.selective(z, {"a": first, "b": second}, target="confidence", rng=1)
+    assert found.sd() == pytest.approx((joint.augrc["a"] - joint.augrc["b"]).sd(), rel=0.15)
