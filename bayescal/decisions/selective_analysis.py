@@ -29,7 +29,7 @@ from bayescal.stats.sums import sums_at
 BINS = 15
 #: Largest number of combinations of cells of several classifiers: the time of joint draws is proportional to it.
 MOST_COMBINATIONS = 20_000
-#: Largest number of random numbers that are rows_mass at once.
+#: Largest number of random numbers that are drawn at once.
 AT_ONCE = 4_000_000
 
 
@@ -196,7 +196,7 @@ def joint_selections(
 ) -> list[Selection]:
     """Draw the shares of several classifiers, given the same rows.
 
-    Masses are rows_mass for each combination of ranges of cells and outcomes of the classifiers, and the mass of a range is
+    Masses are drawn for each combination of ranges of cells and outcomes of the classifiers, and the mass of a range is
     divided among its cells. A sum of Gamma variables is a Gamma variable, so that the draws of each classifier are
     those of its own posterior; with unequal weights, they have its means and variances. Clusters have the same random
     number for all classifiers. So have the prior rows at the same shares that are kept: two names of one classifier

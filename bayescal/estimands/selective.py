@@ -23,7 +23,7 @@ from bayescal.stats.clusters import clusters_of, masses_of_clusters
 from bayescal.stats.contract import Counts, Paired
 from bayescal.stats.ranks import Ranks
 
-#: Most cells between quantiles of the confidence, in which the masses of right and wrong predictions are prior_mass.
+#: Most cells between quantiles of the confidence, in which the masses of right and wrong predictions are drawn.
 CELLS = 512
 #: Rows of the prior, and the share of them in the cells with the largest and the smallest confidences.
 PRIOR_ROWS, AT_ENDS = 2.0, 0.9
