@@ -16,7 +16,16 @@ import numpy as np
 from jobs import named_streams
 from pages import rows_again, rows_of, save_parts, table
 from scipy.special import betaincinv
-from studies import about, errors_near, risk_curves, risk_thresholds, rows_of_jobs, run_study
+from studies import (
+    TIMES_AGAIN,
+    about,
+    errors_near,
+    risk_curves,
+    risk_thresholds,
+    rows_of_jobs,
+    run_study,
+    with_fresh_sets,
+)
 from studies.populations import POPULATIONS as KINDS
 from studies.populations import population_of
 from studies.selection import BOOTSTRAP, OURS, Floats, Row, largest_share, name_of, path_of, simulated
@@ -26,7 +35,7 @@ from bayescal.datasets.simulate import POPULATIONS
 from bayescal.estimands.selective import Selection
 from bayescal.verify.coverage import STUDY_CURVES, contains
 
-SEED, PROB, BAR, TIMES_AGAIN = 43, 0.95, 0.85, 4
+SEED, PROB, BAR = 43, 0.95, 0.85
 SHARES, AT_RISKS_OF = (0.1, 0.5, 0.8, 0.95), (0.3, 0.8)
 SIZES = (200, 1000, 5000)
 #: Resamples of the bootstrap; most draws of parts with rows of their own.
@@ -197,14 +206,11 @@ def measured_cell(job: tuple[Cell, int, int, np.random.Generator]) -> list[Row]:
     cell, repeats, draws, rng = job
     first, second = rng.spawn(2)
     rows = coverage_of(cell, repeats, draws, first)
-    low = {(row["quantity"], row["at"]) for row in rows if row["method"] == OURS and row["coverage"] < BAR}
-    if not low:
-        return [row | {"first": None} for row in rows]
-    again = coverage_of(cell, TIMES_AGAIN * repeats, draws, second)
-    return [
-        new | {"first": old["coverage"]} if (old["quantity"], old["at"]) in low else old | {"first": None}
-        for old, new in zip(rows, again, strict=True)
-    ]
+
+    def again(times: int) -> list[Row]:
+        return coverage_of(cell, times * repeats, draws, second)
+
+    return with_fresh_sets(rows, again, bar=BAR, where={"method": OURS}, of=("quantity", "at"))
 
 
 def measured_part(part: str, options: argparse.Namespace, stream_of: Callable[..., np.random.Generator]) -> Row:
