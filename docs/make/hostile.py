@@ -11,7 +11,17 @@ from typing import Any
 import numpy as np
 from hostile_sets import TestSet, lists
 from pages import cells, rows_again, table
-from studies import REPEATS, coverage_rows, errors_near, measured, one_line_per_cell, rows_of_jobs, run_study
+from studies import (
+    REPEATS,
+    TIMES_AGAIN,
+    coverage_rows,
+    errors_near,
+    measured,
+    one_line_per_cell,
+    rows_of_jobs,
+    run_study,
+    with_fresh_sets,
+)
 
 import bayescal as bc
 from bayescal.posterior.contract import Posterior
@@ -22,9 +32,8 @@ COLUMNS = (
     *("list", "name", "n_rows", "bins", "cause", "truth", "method", "coverage", "above", "width", "repeats"),
     "first",
 )
-#: Coverage of the default model below which a population is measured again, and data sets of that, in multiples of the
-#: number of the study.
-LIMIT, TIMES_AGAIN = 0.87, 4
+#: Coverage of the default model below which a population is measured again.
+LIMIT = 0.87
 METHODS: dict[str, Callable[[bc.BinnedCounts], Posterior]] = {
     "shrinkage": bc.shrinkage_posterior,
     "release 0.1.0": lambda counts: bc.shrinkage_posterior(counts, sub_models=["independent"]),
@@ -44,15 +53,12 @@ TIMES = {"saturated": 2, "many bins": 4}
 def of_set(name: str, index: int, test_set: TestSet, repeats: int, draws: int) -> list[dict[str, Any]]:
     """Coverage of all methods on the same data sets; where it is low, on fresh ones, with the first share beside it."""
     first = measured_set(name, index, test_set, repeats * TIMES.get(name, 1), draws, SEED)
-    if covered(first) >= LIMIT or repeats <= REPEATS[1]:  # not in a short run
-        return [row | {"first": None} for row in first]
-    fresh = measured_set(name, index, test_set, repeats * TIMES_AGAIN, draws, AGAIN)
-    return [row | {"first": before["coverage"]} for row, before in zip(fresh, first, strict=True)]
 
+    def again(times: int) -> list[dict[str, Any]]:
+        return measured_set(name, index, test_set, repeats * times, draws, AGAIN)
 
-def covered(rows: list[dict[str, Any]]) -> float:
-    """Return the coverage of the default model."""
-    return float(next(row["coverage"] for row in rows if row["method"] == "shrinkage"))
+    bar = LIMIT if repeats > REPEATS[1] else 0.0  # no set is measured again in a short run
+    return with_fresh_sets(first, again, bar=bar, where={"method": "shrinkage"})
 
 
 def measured_set(name: str, index: int, test_set: TestSet, repeats: int, draws: int, seed: int) -> list[dict[str, Any]]:

@@ -17,7 +17,7 @@ from jobs import named_streams
 from numpy.typing import NDArray
 from pages import cells, rounded, rows_again, save_parts, table
 from scipy.special import expit, logit, ndtr, ndtri
-from studies import about, errors_near, rows_of_jobs, run_study
+from studies import TIMES_AGAIN, about, errors_near, rows_of_jobs, run_study, with_fresh_sets
 from studies.true_values import bin_values
 
 import bayescal as bc
@@ -35,8 +35,8 @@ SEED, PROB, BINS = 42, 0.95, 15
 POINTS, RESAMPLES = 200_000, 200
 #: Points of a pair's population along each of two axes.
 GRID = 2000
-#: Least share of intervals of the ECE of a cell, and how many times as many fresh data sets are drawn below it.
-BARS, TIMES_AGAIN = {"judged": 0.83, "further": 0.83, "dependent": 0.65, "chosen": 0.83}, 4
+#: Least share of intervals of the ECE of a cell; below it, the cell is measured again.
+BARS = {"judged": 0.83, "further": 0.83, "dependent": 0.65, "chosen": 0.83}
 SMALL_P = 0.05
 
 OURS, ONE_RANGE = "bayescal", "bayescal, one range"
@@ -327,11 +327,12 @@ def measured_cell(job: tuple[Cell, int, int, np.random.Generator]) -> list[Row]:
     warnings.simplefilter("ignore")  # few checked rows of a label, few effective values: results are used as they are
     first, second = rng.spawn(2)
     rows = coverage_of(cell, repeats, draws, first)
-    ours = next(row["coverage"] for row in rows if row["method"] == OURS and row["quantity"] == "ece")
-    if ours >= BARS[cell.part] or cell.how == BY_TRUTH:
-        return [row | {"first": None} for row in rows]
-    fresh = coverage_of(cell, TIMES_AGAIN * repeats, draws, second)
-    return [row | {"first": before["coverage"]} for row, before in zip(fresh, rows, strict=True)]
+
+    def again(times: int) -> list[Row]:
+        return coverage_of(cell, times * repeats, draws, second)
+
+    bar = 0.0 if cell.how == BY_TRUTH else BARS[cell.part]
+    return with_fresh_sets(rows, again, bar=bar, where={"method": OURS, "quantity": "ece"})
 
 
 def coverage_of(cell: Cell, repeats: int, draws: int, rng: np.random.Generator) -> list[Row]:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pages import rows_again, rows_of, save_parts, table
 from scipy.special import expit, logit
-from studies import FEWER_DRAWS, about, errors_near, jobs_of, rows_of_jobs, run_study
+from studies import FEWER_DRAWS, TIMES_AGAIN, about, errors_near, jobs_of, rows_of_jobs, run_study, with_fresh_sets
 
 import bayescal as bc
 from bayescal.labels.evidence import VerifiedEvidence
@@ -21,8 +21,8 @@ from bayescal.verify.coverage import contains, stacked
 Floats = NDArray[np.float64]
 
 SEED, PROB, BINS, TRUTH_ROWS = 21, 0.95, 15, 400_000
-#: Least coverage of the ECE of a cell given the score, and how many times as many fresh data sets are drawn below it.
-BAR, TIMES_AGAIN = 0.93, 4
+#: Least coverage of the ECE of a cell given the score; below it, the cell is measured again.
+BAR = 0.93
 SIZES, ESTIMANDS = (1000, 5000), ("ece", "signed_error")
 #: Slope and constant of the logit of the outcome of all rows in that of the probability.
 CURVES = {"calibrated": (1.0, 0.0), "logit 0.7 x + 0.3": (0.7, 0.3)}
@@ -127,15 +127,12 @@ def intervals_of(
 def of_cell(job: tuple[Any, ...]) -> list[dict[str, Any]]:
     """Coverage of all methods in one cell; where that of the ECE given the score is low, on fresh data sets."""
     *cell, repeats, draws, rng = job
-    rows = coverage_of(*job)
-    low = any(
-        row["part"] == "score" and row["method"] == SCORE and row["quantity"] == "ece" and row["coverage"] < BAR
-        for row in rows
-    )
-    if not low:
-        return [row | {"first": None} for row in rows]
-    again = coverage_of(*cell, TIMES_AGAIN * repeats, draws, rng)  # the generator goes on: the data sets are fresh
-    return [new | {"first": old["coverage"]} for old, new in zip(rows, again, strict=True)]
+    judged = {"part": "score", "method": SCORE, "quantity": "ece"}
+
+    def measure(times: int) -> list[dict[str, Any]]:
+        return coverage_of(*cell, times * repeats, draws, rng)  # the generator goes on: the data sets are fresh
+
+    return with_fresh_sets(measure(1), measure, bar=BAR, where=judged)
 
 
 def coverage_of(*job: Any) -> list[dict[str, Any]]:

@@ -2,8 +2,8 @@
 the largest share at a risk, the AUGRC, the curve, and differences of two classifiers; and how often a confidence from
 which predictions are kept holds its promise; write docs/explanation/selective.md: part of `make coverage`.
 
-Cells of the first two parts whose coverage is below the bar are measured again in four times as many fresh data sets,
-and that share counts.
+Cells of the first three parts whose coverage is below the bar are measured again in four times as many fresh data
+sets, and that share counts. The third part has rows with weights, rows in clusters, and risks with a bump.
 """
 
 import argparse
@@ -16,17 +16,39 @@ import numpy as np
 from jobs import named_streams
 from pages import rows_again, rows_of, save_parts, table
 from scipy.special import betaincinv
-from studies import about, errors_near, risk_curves, risk_thresholds, rows_of_jobs, run_study
+from studies import (
+    TIMES_AGAIN,
+    about,
+    errors_near,
+    risk_curves,
+    risk_thresholds,
+    rows_of_jobs,
+    run_study,
+    with_fresh_sets,
+)
 from studies.populations import POPULATIONS as KINDS
 from studies.populations import population_of
-from studies.selection import BOOTSTRAP, OURS, Floats, Row, largest_share, name_of, path_of, simulated
+from studies.risk_curves import resampled
+from studies.selection import (
+    BOOTSTRAP,
+    OURS,
+    SPECIAL,
+    SPECIAL_CELLS,
+    Floats,
+    Row,
+    Source,
+    largest_share,
+    name_of,
+    path_of,
+    simulated,
+)
 
 import bayescal as bc
 from bayescal.datasets.simulate import POPULATIONS
 from bayescal.estimands.selective import Selection
 from bayescal.verify.coverage import STUDY_CURVES, contains
 
-SEED, PROB, BAR, TIMES_AGAIN = 43, 0.95, 0.85, 4
+SEED, PROB, BAR = 43, 0.95, 0.85
 SHARES, AT_RISKS_OF = (0.1, 0.5, 0.8, 0.95), (0.3, 0.8)
 SIZES = (200, 1000, 5000)
 #: Resamples of the bootstrap; most draws of parts with rows of their own.
@@ -37,7 +59,7 @@ COLUMNS = (
     "part", "population", "curve", "n_rows", "quantity", "at", "truth", "method", "coverage", "above", "width",
     "repeats", "first",
 )  # fmt: skip
-OF_INTERVALS = ("simulated", "populations")
+OF_INTERVALS = ("simulated", "populations", "special")
 
 
 @dataclass(frozen=True)
@@ -105,8 +127,10 @@ class Cell:
     curve: tuple[str, float | None]
     n_rows: int
 
-    def source(self, rng: np.random.Generator) -> tuple[Callable[[], tuple[Any, Floats]], tuple[Floats, Floats]]:
+    def source(self, rng: np.random.Generator) -> Source:
         """A function that draws correctness and confidence, and points that represent the population."""
+        if self.part == "special":
+            return SPECIAL[self.population](self.curve, self.n_rows, rng)
         if self.part == "populations":
             classifier = population_of(self.population).classifier(rng)
             return lambda: classifier.draw(self.n_rows, rng), classifier.grid
@@ -122,6 +146,7 @@ class Cell:
 CELLS = (
     *(Cell("simulated", population, curve, n) for curve, population, n in product(STUDY_CURVES, POPULATIONS, SIZES)),
     *(Cell("populations", kind.name, ("", None), n) for kind in KINDS if not kind.varies for n in kind.sizes),
+    *(Cell("special", *cell) for cell in SPECIAL_CELLS),
 )
 
 
@@ -136,25 +161,44 @@ def of_path(kept: Floats, wrong: Floats, risks: tuple[float, ...]) -> dict[tuple
 
 
 # ------------------------------------------------------------------------------------------------ methods
+def resamples(z: Any, c: Floats, weights: Any, cluster: Any, rng: np.random.Generator) -> Selection:
+    """Selections from resamples of rows, with their weights, or of clusters."""
+    if weights is None and cluster is None:
+        distinct, place = np.unique(-c, return_inverse=True)
+        counted = np.bincount(2 * place + z, minlength=2 * len(distinct))
+        drawn = rng.multinomial(len(z), counted / len(z), RESAMPLES).reshape(RESAMPLES, -1, 2)
+        return Selection.of_cells(drawn[:, :, 0].astype(float), drawn[:, :, 1].astype(float))
+    unit = np.arange(len(z)) if cluster is None else cluster
+    number = int(unit.max()) + 1
+    times = rng.multinomial(number, np.full(number, 1 / number), RESAMPLES)[:, unit]
+    return resampled(times * (1.0 if weights is None else weights), z, c)
+
+
 def intervals(
-    z: Any, c: Floats, risks: tuple[float, ...], draws: int, rng: np.random.Generator
+    risks: tuple[float, ...],
+    draws: int,
+    rng: np.random.Generator,
+    z: Any,
+    c: Floats,
+    weights: Any = None,
+    cluster: Any = None,
 ) -> dict[tuple[str, float, str], tuple[float, float]]:
     """Intervals of one data set, by quantity, place and method."""
-    ev = bc.evaluate(z, c, target="confidence", draws=draws, rng=int(rng.integers(2**63)))
+    seed = int(rng.integers(2**63))
+    ev = bc.evaluate(z, c, target="confidence", weights=weights, cluster=cluster, draws=draws, rng=seed)
     found: dict[tuple[str, float, str], tuple[float, float]] = {(AREA, 0.0, OURS): ev.augrc.interval(PROB)}
     low, high = ev.selective_risk(SHARES).interval(PROB)
     found |= {(RISK, share, OURS): (low[i], high[i]) for i, share in enumerate(SHARES)}
     found |= {(SHARE, risk, OURS): ev.largest_share(risk).interval(PROB) for risk in risks}
 
     tails = [(1 - PROB) / 2, (1 + PROB) / 2]
-    distinct, place = np.unique(-c, return_inverse=True)
-    counted = np.bincount(2 * place + z, minlength=2 * len(distinct))
-    drawn = rng.multinomial(len(z), counted / len(z), RESAMPLES).reshape(RESAMPLES, -1, 2)
-    resampled = Selection.of_cells(drawn[:, :, 0].astype(float), drawn[:, :, 1].astype(float))
-    ends = np.quantile(resampled.risk(np.array(SHARES)), tails, axis=0)
+    drawn = resamples(z, c, weights, cluster, rng)
+    ends = np.quantile(drawn.risk(np.array(SHARES)), tails, axis=0)
     found |= {(RISK, share, BOOTSTRAP): (ends[0, i], ends[1, i]) for i, share in enumerate(SHARES)}
-    found |= {(SHARE, risk, BOOTSTRAP): tuple(np.quantile(resampled.largest_share(risk), tails)) for risk in risks}
-    found[AREA, 0.0, BOOTSTRAP] = tuple(np.quantile(resampled.area(), tails))
+    found |= {(SHARE, risk, BOOTSTRAP): tuple(np.quantile(drawn.largest_share(risk), tails)) for risk in risks}
+    found[AREA, 0.0, BOOTSTRAP] = tuple(np.quantile(drawn.area(), tails))
+    if weights is not None or cluster is not None:
+        return found
 
     wrong_bins = ev.bin_draws.mass * (1 - ev.bin_draws.accuracy)
     by_bin = Selection.of_cells(wrong_bins[:, ::-1], (ev.bin_draws.mass - wrong_bins)[:, ::-1])
@@ -177,7 +221,7 @@ def coverage_of(cell: Cell, repeats: int, draws: int, rng: np.random.Generator) 
     risks = tuple(risk for risk in at_risks if 0 < risk < 1)
     truths, every = of_path(*path, risks), []
     for _ in range(repeats):
-        every.append(intervals(*draw(), risks, draws, rng))
+        every.append(intervals(risks, draws, rng, *draw()))
     rows = []
     for quantity, at, method in every[0]:
         low, high = np.array([each[quantity, at, method] for each in every]).T
@@ -197,14 +241,11 @@ def measured_cell(job: tuple[Cell, int, int, np.random.Generator]) -> list[Row]:
     cell, repeats, draws, rng = job
     first, second = rng.spawn(2)
     rows = coverage_of(cell, repeats, draws, first)
-    low = {(row["quantity"], row["at"]) for row in rows if row["method"] == OURS and row["coverage"] < BAR}
-    if not low:
-        return [row | {"first": None} for row in rows]
-    again = coverage_of(cell, TIMES_AGAIN * repeats, draws, second)
-    return [
-        new | {"first": old["coverage"]} if (old["quantity"], old["at"]) in low else old | {"first": None}
-        for old, new in zip(rows, again, strict=True)
-    ]
+
+    def again(times: int) -> list[Row]:
+        return coverage_of(cell, times * repeats, draws, second)
+
+    return with_fresh_sets(rows, again, bar=BAR, where={"method": OURS}, of=("quantity", "at"))
 
 
 def measured_part(part: str, options: argparse.Namespace, stream_of: Callable[..., np.random.Generator]) -> Row:
@@ -265,6 +306,20 @@ def overall(rows: list[Row]) -> str:
     return table("Quantity | Method | Mean coverage: | Worst cell: | Truth above: | Width: | Worst cell", lines)
 
 
+def by_cell(rows: list[Row]) -> str:
+    """One line per cell and method: coverage and width by quantity."""
+    lines: dict[tuple[Any, ...], list[str]] = {}
+    # within a quantity, places are in the order of the heads
+    for row in sorted(rows, key=lambda row: (AREA, RISK, SHARE).index(row["quantity"])):
+        if row["method"] in (OURS, BOOTSTRAP):
+            key = (row["population"], row["curve"], row["n_rows"], row["method"])
+            first = f" (first {row['first']:.2f})" if row["first"] is not None and row["method"] == OURS else ""
+            lines.setdefault(key, []).append(f"{row['coverage']:.2f}{first}, {row['width']:.3f}")
+    heads = ["Population", "Curve", "Rows:", "Method", "AUGRC:", *(f"Risk at share {share:g}:" for share in SHARES)]
+    heads += [f"Largest share, risk of share {share:g}:" for share in AT_RISKS_OF]
+    return table(" | ".join(heads), ([*key, *of] for key, of in lines.items()))
+
+
 def conditions_of(rows: list[Row], numbers: dict[str, Any], part: str) -> str:
     """Conditions of a part with other columns."""
     repeats, prob = rows[0]["repeats"], risk_thresholds.PROMISE if part == "thresholds" else numbers["prob"]
@@ -288,11 +343,10 @@ def tables(numbers: dict[str, Any]) -> dict[str, str]:
             f"sets ({again}), and that share counts.\n"
         )
     }
-    texts |= {
-        part: overall(rows_again({"columns": numbers["columns"], "rows": numbers[part]}))
-        for part in OF_INTERVALS
-        if part in numbers
-    }
+    for part in OF_INTERVALS:
+        if part in numbers:
+            shown = by_cell if part == "special" else overall
+            texts[part] = shown(rows_again({"columns": numbers["columns"], "rows": numbers[part]}))
     for part, of in FURTHER.items():
         if part in numbers:
             rows = rows_again({"columns": numbers[f"{part}_columns"], "rows": numbers[part]})

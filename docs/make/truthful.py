@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pages import rows_again, rows_of, save_parts, table
 from scipy.special import expit, logit, softmax
 from selective import CELLS, Cell
-from studies import about, errors_near, rows_of_jobs, run_study
+from studies import TIMES_AGAIN, about, errors_near, rows_of_jobs, run_study, with_fresh_sets
 
 import bayescal as bc
 from bayescal.cumulative.draws import draw_cumulative
@@ -30,7 +30,7 @@ from bayescal.verify.methods import bootstrap_bins
 Floats = NDArray[np.float64]
 Row = dict[str, Any]
 
-SEED, PROB, BAR, TIMES_AGAIN = 44, 0.95, 0.85, 4
+SEED, PROB, BAR = 44, 0.95, 0.85
 TAILS = [(1 - PROB) / 2, (1 + PROB) / 2]
 EDGES = make_bins(15).edges
 ATB, REGRET = "averaged two-bin error", "largest regret"
@@ -119,22 +119,15 @@ def measured_cell(job: tuple[Cell, int, int, np.random.Generator]) -> list[Row]:
     draw, points = cell.source(rng)
     truths = {ATB: true_error(*points), REGRET: true_regret(*points)}
 
-    def again(times: int) -> list[Row]:
+    def measure(times: int) -> list[Row]:
         return of_data(draw, truths, cell.columns, times * repeats, draws, rng)
 
-    return with_fresh_sets(again)
+    return twice_if_low(measure)
 
 
-def with_fresh_sets(measure: Callable[[int], list[Row]]) -> list[Row]:
-    """Measure once, and quantities below the bar again."""
-    rows = measure(1)
-    low = {row["quantity"] for row in rows if row["method"] == OURS and row["coverage"] < BAR}
-    if not low:
-        return [row | {"first": None} for row in rows]
-    return [
-        new | {"first": old["coverage"]} if old["quantity"] in low else old | {"first": None}
-        for old, new in zip(rows, measure(TIMES_AGAIN), strict=True)
-    ]
+def twice_if_low(measure: Callable[[int], list[Row]]) -> list[Row]:
+    """Measure once, and quantities below the bar again; the generator goes on, so that the data sets are fresh."""
+    return with_fresh_sets(measure(1), measure, bar=BAR, where={"method": OURS}, of=("quantity",))
 
 
 # ------------------------------------------------------------------------------------------------ top-k
@@ -169,7 +162,7 @@ def measured_top(job: tuple[tuple[int, float, float, int], int, int, np.random.G
             for k, (name, truth) in zip(TOP_K, truths.items(), strict=True)
         ]
 
-    return with_fresh_sets(measure)
+    return twice_if_low(measure)
 
 
 # ------------------------------------------------------------------------------------------------ truthfulness

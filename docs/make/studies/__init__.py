@@ -24,6 +24,8 @@ Floats = NDArray[np.float64]
 REPEATS, DRAWS = (100, 2), (2000, 200)
 #: Draws of studies with many posteriors.
 FEWER_DRAWS = (1000, 200)
+#: How many times as many fresh data sets are drawn in a cell whose coverage is below the bar of its study.
+TIMES_AGAIN = 4
 
 
 def run_study(
@@ -147,6 +149,48 @@ def coverage_rows(cell: Row, by_method: Mapping[str, Floats], truth: float | Flo
         }
         rows.append({**cell, "method": method, **numbers, "repeats": len(low)})
     return rows
+
+
+def with_fresh_sets(
+    rows: list[Row],
+    again: Callable[[int], list[Row]],
+    *,
+    bar: float,
+    where: Mapping[str, Any],
+    of: Sequence[str] = (),
+) -> list[Row]:
+    """Measure a cell again in fresh data sets if its coverage is below the bar; their share counts.
+
+    Parameters
+    ----------
+    rows : list of dict
+        Rows of the first data sets of one cell.
+    again : callable
+        From `TIMES_AGAIN` to the same rows of so many times as many fresh data sets.
+    bar : float
+        Least coverage of the rows that are judged.
+    where : mapping
+        Columns of these rows, and their values.
+    of : sequence of str, default ()
+        Columns in which rows must agree with one below the bar to be replaced, too; by default, all rows are.
+
+    Returns
+    -------
+    list of dict
+        The rows that count. The column ``first`` is the coverage in the first data sets, or None for rows that were not
+        measured again.
+    """
+
+    def key(row: Row) -> tuple[Any, ...]:
+        return tuple(row[name] for name in of)
+
+    judged = (row for row in rows if all(row[name] == value for name, value in where.items()))
+    low = {key(row) for row in judged if row["coverage"] < bar}
+    fresh = again(TIMES_AGAIN) if low else rows
+    return [
+        new | {"first": old["coverage"]} if key(old) in low else old | {"first": None}
+        for old, new in zip(rows, fresh, strict=True)
+    ]
 
 
 def one_line_per_cell(rows: Iterable[Row], key: Sequence[str]) -> list[Row]:
