@@ -108,12 +108,7 @@ class CalibrationTests(_presented.Presented):
         hl = self.hosmer_lemeshow
         return [
             {"statistic": "spiegelhalter_z", "value": self.z, "df": None, "p_value": self.p_spiegelhalter},
-            {
-                "statistic": "hosmer_lemeshow",
-                "value": hl.chi_squared,
-                "df": hl.df,
-                "p_value": self.p_hosmer_lemeshow,
-            },
+            {"statistic": "hosmer_lemeshow", "value": hl.chi_squared, "df": hl.df, "p_value": self.p_hosmer_lemeshow},
         ]
 
     def sentence(self) -> str:
@@ -166,12 +161,7 @@ class CalibrationTests(_presented.Presented):
         hl = self.hosmer_lemeshow
         rows = [
             ["Spiegelhalter's Z", _value(self.z), "-", _p(self.p_spiegelhalter, sign=False)],
-            [
-                "Hosmer-Lemeshow chi-squared",
-                _value(hl.chi_squared),
-                str(hl.df),
-                _p(self.p_hosmer_lemeshow, sign=False),
-            ],
+            ["Hosmer-Lemeshow chi-squared", _value(hl.chi_squared), str(hl.df), _p(self.p_hosmer_lemeshow, sign=False)],
         ]
         return _render.Sheet(self.sentence(), self.spec, ("", "value", "df", "P-value"), rows, self.remarks)
 

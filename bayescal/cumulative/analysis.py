@@ -169,13 +169,7 @@ def subpopulation(
 
 @public
 def screen(
-    response: Any,
-    score: Any,
-    by: Any,
-    *,
-    weights: Any = None,
-    statistic: str = "kuiper",
-    fdr: float = 0.05,
+    response: Any, score: Any, by: Any, *, weights: Any = None, statistic: str = "kuiper", fdr: float = 0.05
 ) -> subpopulation_result.SubpopulationScreen:
     """Compare every group of rows with the full population at equal scores, and flag the groups that differ.
 

@@ -187,14 +187,7 @@ def _draw(ax: "Axes", points: CumulativePoints, main: str, marked: str, grey: st
     (x0, y0), (x1, y1) = points.worst
     ax.axhline(0, color=grey, linewidth=0.8, zorder=1)
     ax.fill_between(
-        points.share,
-        points.low,
-        points.high,
-        color=main,
-        alpha=_opacity(ax),
-        linewidth=0,
-        zorder=2,
-        gid="band",
+        points.share, points.low, points.high, color=main, alpha=_opacity(ax), linewidth=0, zorder=2, gid="band"
     )
     ax.fill(
         [0, 0, TRIANGLE],

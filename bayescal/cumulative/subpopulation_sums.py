@@ -194,11 +194,7 @@ def subpopulation_steps(rows: Responses, member: Bools) -> SubpopulationSteps:
 
 
 def _local_moments(
-    score: Floats,
-    response: Floats,
-    ends: Floats,
-    members: tuple[Floats, Floats, Floats],
-    others: tuple[Floats, Floats],
+    score: Floats, response: Floats, ends: Floats, members: tuple[Floats, Floats, Floats], others: tuple[Floats, Floats]
 ) -> tuple[Floats, Floats]:
     """Return `local_second` and `local_third` of cells with these inner ends."""
     order = np.argsort(score, kind="stable")

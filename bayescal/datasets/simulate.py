@@ -192,12 +192,7 @@ class Simulated:
 
 
 def simulate(
-    n_rows: int,
-    *,
-    population: Any = "top",
-    curve: Any = "calibrated",
-    strength: float | None = None,
-    rng: Any = None,
+    n_rows: int, *, population: Any = "top", curve: Any = "calibrated", strength: float | None = None, rng: Any = None
 ) -> Simulated:
     r"""Simulate confidences and outcomes with a known calibration curve.
 

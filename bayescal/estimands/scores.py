@@ -37,13 +37,7 @@ class _Score:
 
 
 _BRIER = _Score("Brier score", "losses", "losses", "", 1.0)
-_LOG = _Score(
-    "log score",
-    "log_losses",
-    "log losses",
-    "they are counts of one class of a matrix, or ",
-    np.inf,
-)
+_LOG = _Score("log score", "log_losses", "log losses", "they are counts of one class of a matrix, or ", np.inf)
 
 
 @public

@@ -6,7 +6,6 @@ from bayescal._arrays import Floats
 from bayescal._meant import public
 from bayescal.draws import BinDraws, Draws
 from bayescal.estimands.errors import _of_bins
-from bayescal.estimands.plug_in import observed_bins
 from bayescal.estimands.registry import estimand
 from bayescal.estimands.scores import stored_rows
 from bayescal.stats.bins import Bins
@@ -29,8 +28,7 @@ def over_thresholds(confidence: Floats, gap: Floats) -> Floats:
 def _observed(counts: Counts) -> float:
     ranks = counts.ranks
     if ranks is None or isinstance(ranks.grid, Bins) or stored_rows(counts) is not None:
-        bins = observed_bins(counts)
-        return float(over_thresholds(bins.confidence, bins.weight * bins.gap)[0])
+        return float("nan")
     confidence, weight = ranks.middle, ranks.weight / ranks.weight.sum()
     return float(over_thresholds(confidence, weight[1] - confidence * weight.sum(axis=0)))
 
@@ -46,7 +44,8 @@ def _observed(counts: Counts) -> float:
     formula=r"\int_0^1 F(q)^2 + (F(1) - F(q))^2 \, dq,\quad F(q) = E[(y - c) 1\{c < q\}]",
     note=(
         "The plug-in ATB is the number for a leaderboard: on average, no confidence has a smaller one than the true "
-        "probability. Mean and interval are those of the population, and say how far from calibrated it is."
+        "probability. It needs the rows: sums of bins have none. Mean and interval are those of the population, and say "
+        "how far from calibrated it is."
     ),
     synonyms=("averaged two-bin error", "two-bin calibration error", "truthful calibration error"),
 )
@@ -76,7 +75,8 @@ def atb(bin_draws: BinDraws) -> Draws:
     and both terms are smallest if c = r. This holds for the value on the sample, not for its root, and not for the
     posterior mean. The definition is that of the abstract of [1]_; further results of the paper are not used here.
 
-    In the draws, the gap of each bin is at its mean confidence.
+    In the draws, the gap of each bin is at its mean confidence. The value on the rows is NaN for counts without ranks,
+    such as those of streams and files: with few bins, that of the bins is another number.
 
     References
     ----------

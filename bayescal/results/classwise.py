@@ -230,10 +230,7 @@ class ClasswiseEvaluation(Evaluations):
         rows, names = self.table(prob, estimand=estimand), self._names_of_means(estimand)
         means = [row | {"quantity": name} for row, name in zip(rows, names, strict=False)]
         classes = [row | {"class": label} for label, row in zip(self.classes, rows[2:], strict=True)]
-        return [
-            Table(means, ("quantity",)),
-            Table(classes, ("class",), self._measured_by(estimand=estimand)),
-        ]
+        return [Table(means, ("quantity",)), Table(classes, ("class",), self._measured_by(estimand=estimand))]
 
     def _plug_in_and_null_mean(self, estimand: EstimandLike) -> tuple[Floats, Floats]:
         """Return the plug-in value of each class, and the mean of its null distribution."""

@@ -146,12 +146,7 @@ def multiclass_brier(
 
 @public
 def multiclass_log(
-    y_true: Any,
-    y_prob: Any,
-    *,
-    weights: Any = None,
-    classes: Sequence[Any] | None = None,
-    logits: bool = False,
+    y_true: Any, y_prob: Any, *, weights: Any = None, classes: Sequence[Any] | None = None, logits: bool = False
 ) -> MultiClassScore:
     r"""Compute the log score of a matrix of probabilities, with a posterior interval.
 

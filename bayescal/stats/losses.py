@@ -111,10 +111,7 @@ class Kind:
 
 
 #: Kinds of losses by the member of counts that holds their sums.
-KINDS = {
-    "losses": Kind("loss_difference", squared_losses),
-    "log_losses": Kind("log_loss_difference", log_losses),
-}
+KINDS = {"losses": Kind("loss_difference", squared_losses), "log_losses": Kind("log_loss_difference", log_losses)}
 #: The same for the members of paired counts with the sums of differences.
 DIFFERENCES = tuple(kind.difference for kind in KINDS.values())
 

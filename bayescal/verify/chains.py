@@ -99,12 +99,7 @@ class Reference:
 
 
 def reference(
-    posterior: Posterior,
-    *,
-    draws: int = 10_000,
-    with_calibrated: bool = False,
-    rng: Any = None,
-    progress: bool = False,
+    posterior: Posterior, *, draws: int = 10_000, with_calibrated: bool = False, rng: Any = None, progress: bool = False
 ) -> Reference:
     """Sample the PyMC model of a posterior; arguments are those of `agreement`."""
     draws = _checks.whole_number("draws", draws, at_least=CHAINS)

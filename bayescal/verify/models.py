@@ -25,11 +25,7 @@ MOST_SCORE_CELLS = 2000
 
 @public
 def pymc_model(
-    result: Any,
-    *,
-    form: str | None = None,
-    with_calibrated: bool = False,
-    pair: tuple[str, str] | None = None,
+    result: Any, *, form: str | None = None, with_calibrated: bool = False, pair: tuple[str, str] | None = None
 ) -> "pm.Model":
     r"""Write the model of a result in PyMC, with the same data and the same prior.
 

@@ -27,11 +27,7 @@ CALIBRATED = "p_calibrated"
 COMPARED_OTHERWISE = ("ece", "e90_bins")
 #: Sub-models with drift, sub-models in which a bin may or may not be off, and parameters of each sub-model.
 DRIFTING = tuple(name for name, (drift, _) in SUB_MODELS.items() if drift)
-ON_OR_OFF = (
-    *(name for name, (_, residual) in SUB_MODELS.items() if residual == "sparse"),
-    "runs",
-    "offset",
-)
+ON_OR_OFF = (*(name for name, (_, residual) in SUB_MODELS.items() if residual == "sparse"), "runs", "offset")
 RESIDUAL_PARAMETERS = {"none": (), "dense": ("tau",), "sparse": ("rho",)}
 PARAMETERS_OF: dict[str, tuple[str, ...]] = {
     **{

@@ -49,7 +49,7 @@ def test_of_more_rows_than_distinct_confidences_are_kept_for():
     assert ev.counts.ranks.grid == "fine"
     assert ev.plug_in_of("atb") == pytest.approx(exact, rel=0.003)
     of_bins = bc.evaluate_counts(bc.BinnedCounts.from_arrays(rows.outcome, rows.confidence), draws=10, rng=1)
-    assert of_bins.plug_in_of("atb") == pytest.approx(exact, rel=0.02)
+    assert np.isnan(of_bins.plug_in_of("atb"))  # that of bins is not the number for a leaderboard
 
 
 @pytest.mark.parametrize("probability", [[0.2, 0.5, 0.9], [0.05, 0.1, 0.6], [0.5, 0.5, 0.5]])

@@ -21,11 +21,7 @@ LABEL_SHOWN = 80
 
 
 def class_columns(
-    source: Source,
-    prefix: str,
-    *,
-    besides: Sequence[str | None] = (),
-    classes: Sequence[str] | None = None,
+    source: Source, prefix: str, *, besides: Sequence[str | None] = (), classes: Sequence[str] | None = None
 ) -> tuple[tuple[str, ...], tuple[Any, ...]]:
     """Find the columns of a probability matrix by the beginning of their names, and the class of each."""
     columns = [c for c in source.beginning_with(prefix) if c not in besides]

@@ -122,12 +122,7 @@ class Query:
     """Query that computes bins, deviations and one key per row, and sums by key; arguments as for `row_sums`."""
 
     def __init__(
-        self,
-        classifiers: Sequence[dict[str, str]],
-        weights: str | None,
-        by: list[str],
-        bins: Edges,
-        dtypes: list[Any],
+        self, classifiers: Sequence[dict[str, str]], weights: str | None, by: list[str], bins: Edges, dtypes: list[Any]
     ) -> None:
         self.classifiers, self.weights, self.by, self.bins, self.dtypes = classifiers, weights, by, bins, dtypes
         self.labels = [f"by{i}" for i in range(len(by))]

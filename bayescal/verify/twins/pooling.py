@@ -174,11 +174,7 @@ def of_pooled(posterior: PooledPosterior, *, together: bool, groups: Sequence[st
 
 
 def group_model(
-    bins: GroupBins,
-    shift: Floats,
-    prior: PoolingPrior,
-    alone: Floats | None,
-    groups: Sequence[str] | None = None,
+    bins: GroupBins, shift: Floats, prior: PoolingPrior, alone: Floats | None, groups: Sequence[str] | None = None
 ) -> "pm.Model":
     """Write groups that deviate from one curve in PyMC; ``together`` of the prior is 0 or 1.
 
