@@ -14,11 +14,12 @@ from bayescal.decisions.thresholds import UNNAMED
 from bayescal.draws import Draws, fingerprint
 from bayescal.estimands.accuracies import evidence
 from bayescal.estimands.area_under_roc import grid_of
-from bayescal.estimands.selective import Cells, Selection, checked_shares, observed_selection
+from bayescal.estimands.selective import Cells, Selection, checked_shares, last_confidence, observed_selection
 from bayescal.results import wording
 from bayescal.results.remarks import cluster_remarks, of_several
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import Bins
+from bayescal.stats.ranks import Ranks
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -35,6 +36,8 @@ GRID = np.arange(1, 21) / 20
 NAMED_CLASSIFIERS = 5
 #: Fewer wrong predictions than this leave risks to the prior; shares from which on a remark says so.
 FEW_WRONG, SHARE_TO_MENTION = 5, 0.2
+#: Share of rows with one confidence from which on a remark says so.
+MANY_TIES = 0.05
 #: Meaning of the columns of the table.
 KEY = (
     "risk: share of wrong predictions among the kept ones, those with the largest confidences; observed: in the rows; "
@@ -309,7 +312,7 @@ class SelectivePrediction(_presented.Presented):
         for name, draws in self.risk.items():
             low, high = draws.interval(prob)
             columns = {"share": self.shares, "mean": draws.mean(), "sd": draws.sd(), "low": low, "high": high}
-            columns |= {"observed": self.observed[name], "confidence": self.cells[name].confidence_at(self.shares)}
+            columns |= {"observed": self.observed[name], "confidence": last_confidence(self.counts[name], self.shares)}
             of_shares = zip(*(values.tolist() for values in columns.values()), strict=True)
             rows += [{"classifier": name, **dict(zip(columns, row, strict=True))} for row in of_shares]
         return rows
@@ -328,7 +331,7 @@ class SelectivePrediction(_presented.Presented):
             {f"selective_risk[{name}]": each.values for name, each in self.risk.items()}
             | {f"augrc[{name}]": each for name, each in self.augrc.items()},
             observed={f"selective_risk[{name}]": each for name, each in self.observed.items()},
-            constant={f"confidence[{name}]": each.confidence_at(self.shares) for name, each in self.cells.items()},
+            constant={f"confidence[{name}]": last_confidence(each, self.shares) for name, each in self.counts.items()},
             along="share",
             coords={"share": self.shares},
             attrs={"spec": self.spec},
@@ -396,12 +399,24 @@ class SelectivePrediction(_presented.Presented):
                     f"Fewer than {FEW_WRONG} of the most confident {100 * few[-1]:.0f} % of the predictions{by} are "
                     "wrong: the risk of such shares depends on the prior, which adds about half a wrong row to each."
                 )
-            if isinstance(grid_of(counts).grid, Bins):
-                texts.append(
-                    "The counts order rows by bins only: risks at shares between their edges are interpolated, and a "
-                    "threshold can only be an edge."
-                )
+            texts += self._on_order(grid_of(counts), self._of(name, "by"))
         return tuple(texts)
+
+    def _on_order(self, ranks: Ranks, by: str) -> list[str]:
+        if isinstance(ranks.grid, Bins):
+            return [
+                "The counts order rows by bins only: intervals contain every order inside bins, and a threshold can "
+                "only be an edge."
+            ]
+        share = ranks.weight.sum(axis=0) / ranks.total.sum()
+        most = int(share.argmax())
+        if share[most] < MANY_TIES:
+            return []
+        return [
+            f"{_render.percent(share[most])} of the predictions{by} have one confidence, "
+            f"{_render.number(ranks.lower[most])}: their order is random, so that a share between is kept only if some "
+            "of them are chosen at random."
+        ]
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
         """Return the sentence, table and remarks that printing shows, as data; with `whole`, all shares."""

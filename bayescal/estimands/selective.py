@@ -200,11 +200,6 @@ class Cells:
         wrong, right = self.weight[:, :number].sum(axis=1)
         return float(self.confidence[number - 1]), float(self.shares[number - 1]), float(wrong / (wrong + right))
 
-    def confidence_at(self, share: Floats) -> Floats:
-        """Return the confidence of the last row if these shares are kept."""
-        at = np.searchsorted(self.shares, share - 1e-9, "left")
-        return self.confidence[np.minimum(at, len(self.confidence) - 1)]
-
     def conformal_last(self, risk: float, prob: float, grid: Floats) -> int:
         """Return the number of cells before the first share of a grid whose limit of Clopper and Pearson is too large.
 
@@ -235,6 +230,14 @@ def selection_of(bin_draws: BinDraws, counts: Counts, rng: Any = None) -> Select
     order = np.empty(len(bin_draws), np.int64)
     order[by_bin.area().argsort(kind="stable")] = selection.area().argsort(kind="stable")
     return Selection(selection.kept[order], selection.wrong[order])
+
+
+def last_confidence(counts: Counts, share: Floats) -> Floats:
+    """Return the confidence of the last row if these shares are kept."""
+    ranks = grid_of(counts)
+    reached = np.cumsum(ranks.weight.sum(axis=0)[::-1])
+    at = np.searchsorted(reached / reached[-1], share - 1e-9, "left")
+    return ranks.lower[::-1][np.minimum(at, len(reached) - 1)]
 
 
 def draw_cells(cells: Floats, n_draws: int, rng: np.random.Generator, prior: Floats | None = None) -> Selection:
@@ -331,7 +334,7 @@ def checked_shares(share: Any, counts: Counts) -> Floats:
     if not len(values):
         raise ValueError("`share` is empty; at least one share is needed.")
     outside = ~((values > 0) & (values <= 1))  # also if one is NaN
-    hint = "Percentages? Divide by 100." if 1 < values.max() <= 100 else ""
+    hint = "Percentages? Divide by 100." if 2 <= values.max() <= 100 else ""
     if outside.any():
         _checks.refuse("share", "must lie in (0, 1]", outside, values, hint)
     _require(counts)
