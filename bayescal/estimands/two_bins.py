@@ -44,8 +44,8 @@ def _observed(counts: Counts) -> float:
     formula=r"\int_0^1 F(q)^2 + (F(1) - F(q))^2 \, dq,\quad F(q) = E[(y - c) 1\{c < q\}]",
     note=(
         "The plug-in ATB is the number for a leaderboard: on average, no confidence has a smaller one than the true "
-        "probability. It needs the rows: sums of bins have none. Mean and interval are those of the population, and say "
-        "how far from calibrated it is."
+        "probability. It needs the rows: sums of bins have none. Mean and interval are those of the population, and "
+        "say how far from calibrated it is."
     ),
     synonyms=("averaged two-bin error", "two-bin calibration error", "truthful calibration error"),
 )
