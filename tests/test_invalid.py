@@ -9,7 +9,7 @@ import pytest
 import bayescal
 from bayescal import _checks
 from bayescal._invalid import Finding, InvalidRows, quoted
-from bayescal.data.files.predictions import read_predictions
+from bayescal.data.files.predictions import open_predictions
 
 
 def test_a_message_says_everything():
@@ -67,7 +67,7 @@ def test_a_file_without_values_and_a_query_raise_invalid_rows(tmp_path):
     with pytest.raises(
         InvalidRows, match=r"^column 'p' must be complete; it has no value in 1 of 2 rows, first in line 3\."
     ):
-        read_predictions(file, label="label", prob="p")
+        open_predictions(file, label="label", prob="p").read()
     with pytest.raises(
         InvalidRows, match=r"^`confidence` \(column 'p'\) must lie in \[0, 1\]; 2 of 2 values do not, from"
     ) as caught:

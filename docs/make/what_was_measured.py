@@ -283,7 +283,7 @@ INTERVALS = (
         Interval(
             words,
             (printed,),
-            (Study("selective", {"quantity": words, "method": "bayescal"}, ("simulated", "populations")),),
+            (Study("selective", {"quantity": words, "method": "bayescal"}, ("simulated", "populations", "special")),),
         )
         for words, printed in (
             ("AUGRC", "augrc"),

@@ -8,7 +8,7 @@ from hostile_files import KINDS, hostile_file, hostile_files
 from typer.testing import CliRunner
 
 from bayescal.app import app
-from bayescal.data.files.predictions import read_predictions
+from bayescal.data.files.predictions import open_predictions
 from bayescal.stats.stored import load_counts
 
 #: Files of all kinds together; the long form takes some minutes.
@@ -30,7 +30,7 @@ def placed(hostile, folder):
 def outcome(hostile, name):
     """Return what is wrong with the result of reading the file, or None; `name` is relative to the current folder."""
     try:
-        rows = read_predictions(name, label="label", prob="p")
+        rows = open_predictions(name, label="label", prob="p").read()
     except (ValueError, OSError) as problem:
         said = str(problem)
         if JARGON.search(said) or not 10 < len(said) < LONGEST_MESSAGE:

@@ -121,7 +121,7 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class ModelColumns:
-    """Location of the predictions of one classifier: a file, and columns as for `read_predictions`."""
+    """Location of the predictions of one classifier: a file, and columns as for `open_predictions`."""
 
     source: Source
     label: str
@@ -134,28 +134,6 @@ class ModelColumns:
         matrix = f"the matrix of columns '{self.prob_prefix}*'"
         probabilities = matrix if self.prob is None else f"column {self.prob!r}"
         return {"y_true": f"column {self.label!r}", "y_prob": probabilities, "weights": f"column {weights!r}"}
-
-
-def read_predictions(
-    path: str | Path,
-    *,
-    label: str,
-    prob: str | None = None,
-    prob_prefix: str | None = None,
-    weights: str | None = None,
-    classes: Sequence[str] | None = None,
-) -> Rows:
-    """Read labels and probabilities from a Parquet, CSV, TSV or JSON-lines file, whose content decides its format.
-
-    Arguments are those of `count_file`. Delimited text follows RFC 4180: only double quotes quote a field, and
-    apostrophes are text. The number of rows read is compared with a count of the records in the file that is
-    independent of how values are read. Classes after `prob_prefix` are sorted if all are integers, otherwise in the
-    order of the file; `classes` may also name columns that end in integers. Labels are compared as text, or as numbers
-    where all classes are integers.
-    """
-    return open_predictions(
-        path, label=label, prob=prob, prob_prefix=prob_prefix, weights=weights, classes=classes
-    ).read()
 
 
 @dataclass(frozen=True)
@@ -233,7 +211,7 @@ class RowStream:
     sums: RowSums | None = None  # of all rows of the matrix, if rows are to be divided by them
 
     def blocks(self) -> Iterator[Rows]:
-        """Read the rows in the order of the file, in blocks of at most some 100 MB; errors as in `read_predictions`."""
+        """Read the rows in the order of the file, in blocks of at most some 100 MB; errors as in `open_predictions`."""
         wanted = list(dict.fromkeys(self.places.wanted))
         for read in self.source.blocks(wanted):
             rows = rows_of(self.classifier, self.places, dict(zip(wanted, read, strict=True)))
@@ -277,7 +255,14 @@ def open_predictions(
     cluster: str | None = None,
     logprob: bool = False,
 ) -> RowStream:
-    """Open a file to be read in blocks, as for `read_predictions`; groups (`by`) and clusters are read as text."""
+    """Open a Parquet, CSV, TSV or JSON-lines file with labels and probabilities; its content decides its format.
+
+    Arguments are those of `count_file`. Delimited text follows RFC 4180: only double quotes quote a field, and
+    apostrophes are text. The number of rows read is compared with a count of the records in the file that is
+    independent of how values are read. Classes after `prob_prefix` are sorted if all are integers, otherwise in the
+    order of the file; `classes` may also name columns that end in integers. Labels are compared as text, or as numbers
+    where all classes are integers. Groups (`by`) and clusters are read as text.
+    """
     classifier = ModelColumns(open_source(path), label, prob, prob_prefix, logprob)
     places = places_of(classifier, (weights, cluster, by), classes)
     places = places if by is None else replace(places, group=((by, "text"),))

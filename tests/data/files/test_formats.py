@@ -10,7 +10,7 @@ import pytest
 from file_tables import GOOD, WRITERS, as_delimited, as_json_lines, write
 
 from bayescal.data.files.formats import Delimited, JsonLines, Parquet, open_source
-from bayescal.data.files.predictions import read_predictions
+from bayescal.data.files.predictions import open_predictions
 
 
 @pytest.mark.parametrize("name", ["right.csv", "wrong.parquet", "none", "strange [1]*?' {x}.txt"])
@@ -21,7 +21,7 @@ def test_every_format_gives_the_same_numbers_whatever_the_file_is_called(table, 
         pq.write_table(pa.table(table), path)
     else:
         write(path, WRITERS[form](table))
-    rows = read_predictions(path, label="label", prob="p")
+    rows = open_predictions(path, label="label", prob="p").read()
     np.testing.assert_array_equal(rows.y_true, table["label"])
     np.testing.assert_array_equal(rows.y_prob, table["p"])  # to the last bit
     assert rows.y_prob.dtype == np.float64
@@ -64,7 +64,7 @@ def test_parquet_has_rows_and_no_lines(tmp_path, missing, value):
     column = pa.array([0.5, missing, 0.5], pa.float64(), from_pandas=False)
     pq.write_table(pa.table({"label": [0, 1, 1], "p": column}), tmp_path / "x.parquet")
     with pytest.raises(ValueError, match=value):
-        read_predictions(tmp_path / "x.parquet", label="label", prob="p")
+        open_predictions(tmp_path / "x.parquet", label="label", prob="p").read()
 
 
 # what is wrong, the file, and what must be told; lines are counted by hand: the header is line 1
@@ -157,7 +157,7 @@ BAD = {
 def test_what_is_wrong_is_told_with_how_often_and_where(tmp_path, case):
     content, told = BAD[case]
     with pytest.raises(ValueError, match=told):
-        read_predictions(write(tmp_path / "x.csv", content), label="label", prob="p")
+        open_predictions(write(tmp_path / "x.csv", content), label="label", prob="p").read()
 
 
 def test_a_file_that_is_not_there_brings_the_nearest_names(tmp_path):
@@ -182,7 +182,7 @@ def test_a_relative_name_is_the_file_of_this_name(table, tmp_path, monkeypatch, 
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.chdir(here)
     write(here / name, as_delimited(table))
-    np.testing.assert_array_equal(read_predictions(name, label="label", prob="p").y_prob, table["p"])
+    np.testing.assert_array_equal(open_predictions(name, label="label", prob="p").read().y_prob, table["p"])
 
 
 def test_files_whose_names_cannot_be_read(tmp_path):
@@ -203,6 +203,6 @@ def test_files_whose_names_cannot_be_read(tmp_path):
 def test_nothing_else_on_disk_is_touched(table, tmp_path):
     file = write(tmp_path / "x.csv", as_delimited(table))
     before = file.read_bytes()
-    read_predictions(file, label="label", prob="p")
+    open_predictions(file, label="label", prob="p").read()
     assert file.read_bytes() == before
     assert [f.name for f in tmp_path.iterdir()] == ["x.csv"]

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from bayescal.app import app
 from bayescal.data.files.formats import open_source
-from bayescal.data.files.predictions import read_predictions
+from bayescal.data.files.predictions import open_predictions
 from bayescal.stats.files import count_file
 
 
@@ -56,11 +56,11 @@ def test_keys_with_dots_and_slashes_within_objects(tmp_path):
 
 
 def test_a_prefix_takes_the_fields_of_an_object_or_the_elements_of_a_list(log, tmp_path):
-    rows = read_predictions(log, label="truth", prob_prefix="a.p.")
+    rows = open_predictions(log, label="truth", prob_prefix="a.p.").read()
     assert (rows.classes, rows.columns) == (("cat", "dog"), ("a.p.cat", "a.p.dog"))
     assert rows.y_prob.tolist() == [[0.25, 0.75]] * 4
     file = written(tmp_path / "lists.jsonl", *({"y": y, "logprobs": [-1.0, -0.5 * y, -2.0]} for y in (0, 1, 2)))
-    rows = read_predictions(file, label="y", prob_prefix="logprobs.")
+    rows = open_predictions(file, label="y", prob_prefix="logprobs.").read()
     assert rows.classes == (0, 1, 2)
     assert rows.y_prob.tolist() == [[-1, 0, -2], [-1, -0.5, -2], [-1, -1, -2]]
 
@@ -138,7 +138,7 @@ def test_objects_and_brackets_are_answered_with_a_path(log, columns, message):
 
 def test_a_prefix_without_its_dot_is_answered_with_it(log):
     with pytest.raises(ValueError, match=r"Is `prob_prefix='a\.p\.'` meant, with a dot at its end\?"):
-        read_predictions(log, label="truth", prob_prefix="a.p")
+        open_predictions(log, label="truth", prob_prefix="a.p").read()
 
 
 def test_percentages_as_text_are_answered_with_a_number(tmp_path):

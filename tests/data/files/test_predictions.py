@@ -8,11 +8,11 @@ from file_tables import MATRIX, as_delimited, as_json_lines, write
 
 from bayescal import datasets
 from bayescal.data.files.formats import open_source
-from bayescal.data.files.predictions import class_columns, open_predictions, read_predictions
+from bayescal.data.files.predictions import class_columns, open_predictions
 
 
 def test_endings_that_are_integers_are_sorted_as_numbers(tmp_path):
-    rows = read_predictions(write(tmp_path / "x.csv", MATRIX), label="label", prob_prefix="p")
+    rows = open_predictions(write(tmp_path / "x.csv", MATRIX), label="label", prob_prefix="p").read()
     assert rows.columns == ("p1", "p2", "p10")
     assert rows.classes == (1, 2, 10)
     np.testing.assert_array_equal(rows.y_prob, [[0.5, 0.3, 0.2], [0.25, 0.25, 0.5]])
@@ -20,22 +20,22 @@ def test_endings_that_are_integers_are_sorted_as_numbers(tmp_path):
 
 def test_other_endings_are_class_names_in_the_order_of_the_file(tmp_path):
     file = write(tmp_path / "x.csv", "p_label,p_dog,p_cat\ncat,0.2,0.8\ndog,0.6,0.4\n")
-    rows = read_predictions(file, label="p_label", prob_prefix="p_")  # the label itself begins like this
+    rows = open_predictions(file, label="p_label", prob_prefix="p_").read()  # the label itself begins like this
     assert rows.classes == ("dog", "cat")
     assert rows.y_true.tolist() == ["cat", "dog"]
-    by_name = read_predictions(file, label="p_label", prob_prefix="p_", classes=["cat", "dog"])
+    by_name = open_predictions(file, label="p_label", prob_prefix="p_", classes=["cat", "dog"]).read()
     np.testing.assert_array_equal(by_name.y_prob, rows.y_prob[:, ::-1])
     with pytest.raises(ValueError, match=r"`classes` \['cat', 'cow'\] must be the classes that the columns name"):
-        read_predictions(file, label="p_label", prob_prefix="p_", classes=["cat", "cow"])
+        open_predictions(file, label="p_label", prob_prefix="p_", classes=["cat", "cow"]).read()
 
 
 def test_classes_name_numbered_columns(tmp_path):
     file = write(tmp_path / "x.csv", "label,p1,p0\ncat,0.2,0.8\ndog,0.6,0.4\n")
-    rows = read_predictions(file, label="label", prob_prefix="p", classes=["cat", "dog"])
+    rows = open_predictions(file, label="label", prob_prefix="p", classes=["cat", "dog"]).read()
     assert rows.classes == ("cat", "dog")
     np.testing.assert_array_equal(rows.y_prob, [[0.8, 0.2], [0.4, 0.6]])
     with pytest.raises(ValueError, match="or 2 names for them"):
-        read_predictions(file, label="label", prob_prefix="p", classes=["cat", "dog", "cow"])
+        open_predictions(file, label="label", prob_prefix="p", classes=["cat", "dog", "cow"]).read()
 
 
 @pytest.mark.parametrize(
@@ -51,12 +51,12 @@ def test_classes_name_numbered_columns(tmp_path):
 def test_endings_that_are_no_classes(tmp_path, header, prefix, told):
     file = write(tmp_path / "x.csv", header + "\n" + ",".join(["0"] * (header.count(",") + 1)) + "\n")
     with pytest.raises(ValueError, match=told):
-        read_predictions(file, label="label", prob_prefix=prefix)
+        open_predictions(file, label="label", prob_prefix=prefix).read()
 
 
 def test_weights_are_no_class(tmp_path):
     file = write(tmp_path / "x.csv", "label,p_a,p_b,p_w\na,0.5,0.5,2\n")
-    rows = read_predictions(file, label="label", prob_prefix="p_", weights="p_w")
+    rows = open_predictions(file, label="label", prob_prefix="p_", weights="p_w").read()
     assert rows.columns == ("p_a", "p_b")
     assert rows.weights.tolist() == [2]
 
@@ -77,11 +77,11 @@ def test_classes_that_float64_cannot_tell_apart_are_told_apart(tmp_path, form):
         pq.write_table(pa.table(table), file)
     else:
         write(file, as_json_lines(table) if form == "jsonl" else as_delimited(table))
-    rows = read_predictions(file, label="label", prob_prefix="p_")
+    rows = open_predictions(file, label="label", prob_prefix="p_").read()
     assert rows.classes == BIG
     assert rows.y_true.tolist() == [BIG[1], BIG[0]]
     assert rows.y_prob.tolist() == [[0.75, 0.25], [0.5, 0.5]]
-    event = read_predictions(file, label="label", prob=f"p_{BIG[1]}", classes=BIG)
+    event = open_predictions(file, label="label", prob=f"p_{BIG[1]}", classes=BIG).read()
     assert event.y_true.tolist() == [BIG[1], BIG[0]]
 
 
@@ -90,7 +90,7 @@ def test_one_long_label_does_not_widen_all_labels(tmp_path, form):
     labels = ["cat", "dog"] * 5000
     table = {"label": [*labels, "x" * 100_000, "cat\0"], "p_cat": [0.5] * 10_002, "p_dog": [0.5] * 10_002}
     text = as_json_lines(table) if form == "jsonl" else as_delimited(table)
-    rows = read_predictions(write(tmp_path / "x", text), label="label", prob_prefix="p_")
+    rows = open_predictions(write(tmp_path / "x", text), label="label", prob_prefix="p_").read()
     assert rows.y_true.nbytes < 10_002 * 400
     assert rows.y_true[:2].tolist() == ["cat", "dog"]
     assert not set(rows.y_true[-2:].tolist()) & {"cat", "dog"}  # so they are refused as unknown classes
@@ -98,7 +98,7 @@ def test_one_long_label_does_not_widen_all_labels(tmp_path, form):
 
 
 def test_a_shipped_file_has_a_matrix_of_three_classes():
-    rows = read_predictions(datasets.path("wine"), label="label", prob_prefix="random_forest_")
+    rows = open_predictions(datasets.path("wine"), label="label", prob_prefix="random_forest_").read()
     assert (rows.y_prob.shape, rows.classes) == ((178, 3), (0, 1, 2))
     np.testing.assert_array_equal(rows.y_true, datasets.load_wine().y_true)
 

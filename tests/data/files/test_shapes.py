@@ -17,7 +17,7 @@ import polars as pl
 import pytest
 import xarray as xr
 
-from bayescal.data.files.predictions import read_predictions
+from bayescal.data.files.predictions import open_predictions
 
 N = 40
 RNG = np.random.default_rng(11)
@@ -114,7 +114,7 @@ BINARY = {
 
 
 def read_with_the_numbers(path, label="label", prob="p"):
-    rows = read_predictions(path, label=label, prob=prob)
+    rows = open_predictions(path, label=label, prob=prob).read()
     np.testing.assert_array_equal(rows.y_true, TABLE["label"])
     np.testing.assert_array_equal(rows.y_prob, TABLE["p"])
 
@@ -137,7 +137,7 @@ def path(tmp_path, monkeypatch):
 
 def refused(path, **columns):
     with pytest.raises(ValueError) as refusal:  # noqa: PT011  # the callers check the message
-        read_predictions(path, **{"label": "label", "prob": "p", **columns})
+        open_predictions(path, **{"label": "label", "prob": "p", **columns}).read()
     return str(refusal.value)
 
 
@@ -188,7 +188,7 @@ def test_numbers_keep_their_digits_on_the_way(path):
         line = re.search(r"`(.*)`", refused(path))[1]
         exec(line, {"pandas": pd, "path": path})
         np.testing.assert_array_equal(
-            read_predictions(path.with_name("table-rows.csv"), label="label", prob="p").y_prob, p
+            open_predictions(path.with_name("table-rows.csv"), label="label", prob="p").read().y_prob, p
         )
 
 

@@ -10,7 +10,7 @@ import pytest
 from file_tables import WRITERS, N, as_json_lines, write
 
 from bayescal.data.files.formats import Delimited, open_source
-from bayescal.data.files.predictions import open_predictions, read_predictions
+from bayescal.data.files.predictions import open_predictions
 from bayescal.data.files.source import Source
 
 
@@ -22,15 +22,15 @@ def test_a_column_may_have_any_name(tmp_path, name):
     quoted = '"' + name.replace('"', '""') + '"'
     files.append(write(tmp_path / "a.csv", f"label,x,{quoted}\n0,0.75,0.25\n1,0.5,0.125\n"))
     for file in files:
-        assert read_predictions(file, label="label", prob=name).y_prob.tolist() == [0.25, 0.125], file
+        assert open_predictions(file, label="label", prob=name).read().y_prob.tolist() == [0.25, 0.125], file
 
 
 def test_a_column_that_is_not_there_brings_the_nearest_names(tmp_path):
     file = write(tmp_path / "x.csv", "label,probability,proba\n0,0.5,0.5\n")
     with pytest.raises(ValueError, match=r"no column 'probablity'. Did you mean 'probability' or 'proba'\?"):
-        read_predictions(file, label="label", prob="probablity")
+        open_predictions(file, label="label", prob="probablity").read()
     with pytest.raises(ValueError, match=r"no column 'Label'. Did you mean 'label'\?"):
-        read_predictions(file, label="Label", prob="proba")
+        open_predictions(file, label="Label", prob="proba").read()
 
 
 @pytest.mark.parametrize(
@@ -46,9 +46,9 @@ def test_labels_are_numbers_or_true_and_false(tmp_path, text, labels):
     file = write(tmp_path / "x", text)
     if labels is None:
         with pytest.raises(ValueError, match=r"'label' must hold numbers or true/false; 1 of 1 rows does not"):
-            read_predictions(file, label="label", prob="p")
+            open_predictions(file, label="label", prob="p").read()
     else:
-        np.testing.assert_array_equal(read_predictions(file, label="label", prob="p").y_true, labels)
+        np.testing.assert_array_equal(open_predictions(file, label="label", prob="p").read().y_true, labels)
 
 
 def test_the_engine_reads_what_python_reads(tmp_path):
@@ -56,7 +56,7 @@ def test_the_engine_reads_what_python_reads(tmp_path):
     rng = np.random.default_rng(3)
     text = [f"0.{int(rng.integers(10**9)):0{rng.integers(9, 12)}d}{int(rng.integers(10**12))}" for _ in range(20_000)]
     file = write(tmp_path / "x.csv", "label,p\n" + "".join(f"0,{t}\n" for t in text))
-    assert read_predictions(file, label="label", prob="p").y_prob.tolist() == [float(t) for t in text]
+    assert open_predictions(file, label="label", prob="p").read().y_prob.tolist() == [float(t) for t in text]
 
 
 def test_numbers_in_text_follow_a_grammar(tmp_path):
@@ -159,5 +159,5 @@ MEGABYTE = "m" * 1_000_000
 )
 def test_long_values_are_cut_in_messages(tmp_path, text, asked):
     with pytest.raises(ValueError, match=r"x\.csv|column") as refused:
-        read_predictions(write(tmp_path / "x.csv", text), label="label", **asked)
+        open_predictions(write(tmp_path / "x.csv", text), label="label", **asked).read()
     assert len(str(refused.value)) < 1500
