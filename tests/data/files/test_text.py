@@ -42,8 +42,6 @@ def test_a_column_without_a_name_is_a_column(tmp_path):
     for text in (",label,p\n0,1,0.5\n", "label,p,\n1,0.5,\n"):
         rows = open_predictions(write(tmp_path / "x.csv", text), label="label", prob="p").read()
         assert rows.y_prob.tolist() == [0.5]
-            0.5
-        ]
 
 
 def test_lines_are_counted_in_gzipped_files_too(tmp_path):
