@@ -8,7 +8,7 @@ import numpy as np
 from bayescal import _checks
 from bayescal._arrays import Bools, Floats
 from bayescal.decisions.counts import ThresholdCounts
-from bayescal.stats.clusters import masses_of_clusters
+from bayescal.stats.clusters import masses_of_units
 
 #: Share of the scores of the prior that are 0 or 1, half of it each; the others are uniform.
 AT_ENDS = 0.9
@@ -135,7 +135,7 @@ class ScoreCellsPosterior:
         assert counts.clusters is not None  # the caller has checked
         n_models, n_draws, size = mass.shape
         rows = counts.clusters.matrix(counts.n_bins, counts.rates(by_outcome=self.given_outcome))
-        mass += masses_of_clusters(rows, n_draws, rng).reshape(n_draws, n_models, size).swapaxes(0, 1)
+        mass += masses_of_units(rows, n_draws, rng).reshape(n_draws, n_models, size).swapaxes(0, 1)
 
     def _atoms(self, n_draws: int, rng: np.random.Generator) -> tuple[Floats, Bools]:
         """Draw the atoms of the prior by stick-breaking: their masses and outcomes, shape (n_draws, n_atoms)."""

@@ -21,7 +21,7 @@ from bayescal.estimands.estimand import EVENTS
 from bayescal.estimands.selective import CELLS, Cells, Selection, adder, draw_prior, prior_in_cells
 from bayescal.results.remarks import of_several
 from bayescal.stats.binned import BinnedCounts
-from bayescal.stats.clusters import require_several_clusters
+from bayescal.stats.clusters import masses_of_units, require_several_clusters
 from bayescal.stats.contract import require_kind
 from bayescal.stats.sums import sums_at
 
@@ -29,8 +29,6 @@ from bayescal.stats.sums import sums_at
 BINS = 15
 #: Largest number of combinations of cells of several classifiers: the time of joint draws is proportional to it.
 MOST_COMBINATIONS = 20_000
-#: Largest number of random numbers that are drawn at once.
-AT_ONCE = 4_000_000
 
 
 @public
@@ -202,28 +200,24 @@ def joint_selections(
     number for all classifiers. So have the prior rows at the same shares that are kept: two names of one classifier
     have the same draws.
     """
-    prior, seed = draw_prior(n_draws, rng), int(rng.integers(2**63))
-    rows_of_prior = [prior_in_cells(prior, len(each.confidence)) for each in cells]
-    if cells[0].clusters is not None:
-        pairs = zip(cells, rows_of_prior, strict=True)
-        return [each.of_clusters(prior_rows, np.random.default_rng(seed)) for each, prior_rows in pairs]
-    weight = np.ones(len(rows[0])) if rows[0].weight is None else rows[0].weight.astype(np.float64)
-    codes = [_codes(each, of_one, of_counts) for each, of_one, of_counts in zip(cells, rows, counts, strict=True)]
-    combined, merged, (sums, squares) = _combined(codes, [weight, weight**2])
-    effective = np.divide(sums**2, squares, out=np.zeros_like(sums), where=squares > 0)
-    unit = np.divide(sums, effective, out=np.ones_like(sums), where=effective > 0)
-    starts = [np.arange(0, len(each.confidence), 2**merged) for each in cells]
-    adders = [adder(of, 2 * len(start)) for of, start in zip(combined, starts, strict=True)]
-    mass = [np.empty((n_draws, 2 * len(start))) for start in starts]
-    chunk = max(AT_ONCE // len(sums), 1)
-    for first in range(0, n_draws, chunk):
-        part = slice(first, first + chunk)
-        rows_mass = unit * rng.standard_gamma(effective, (len(mass[0][part]), len(sums)))
-        for of_one, add in zip(mass, adders, strict=True):
-            of_one[part] = rows_mass @ add
-    selections = []
-    for each, of_one, start, prior_rows in zip(cells, mass, starts, rows_of_prior, strict=True):
-        both = of_one.reshape(n_draws, -1, 2).swapaxes(1, 2).copy()
+    from scipy.sparse import hstack
+
+    prior, seed, merged, shapes = draw_prior(n_draws, rng), int(rng.integers(2**63)), 0, np.ones(1)
+    starts = [np.arange(len(each.confidence)) for each in cells]
+    units = [each.clusters for each in cells]
+    if units[0] is None:
+        weight = np.ones(len(rows[0])) if rows[0].weight is None else rows[0].weight.astype(np.float64)
+        codes = [_codes(each, of_one, of_counts) for each, of_one, of_counts in zip(cells, rows, counts, strict=True)]
+        codes, merged, (sums, squares) = _combined(codes, [weight, weight**2])
+        shapes = np.divide(sums**2, squares, out=np.zeros_like(sums), where=squares > 0)
+        unit = np.divide(squares, sums, out=np.ones_like(sums), where=sums > 0)[:, None]
+        starts = [start[:: 2**merged] for start in starts]
+        of_each = zip(codes, map(len, starts), strict=True)
+        units = [adder(code % 2 * size + code // 2, 2 * size) * unit for code, size in of_each]
+    mass = masses_of_units(hstack(units, "csr"), n_draws, rng, shapes)
+    ends, selections = np.cumsum([2 * len(start) for start in starts]), []
+    for each, of_one, start in zip(cells, np.split(mass, ends[:-1], axis=1), starts, strict=True):
+        both = of_one.reshape(n_draws, 2, -1)
         if merged:
             twin = next(i for i, other in enumerate(cells) if np.array_equal(other.rows, each.rows))  # one classifier
             of_rows = np.random.default_rng((seed, twin)).standard_gamma(each.rows, (n_draws, *each.rows.shape))
@@ -231,7 +225,7 @@ def joint_selections(
             total = np.add.reduceat(inside, start, axis=2)
             scale = np.divide(both, total, out=np.zeros_like(both), where=total > 0)
             both = inside * np.repeat(scale, np.diff(start, append=len(each.confidence)), axis=2)
-        selections.append(each.with_prior(both, prior_rows))
+        selections.append(each.with_prior(both, prior_in_cells(prior, len(each.confidence))))
     return selections
 
 

@@ -19,7 +19,7 @@ from bayescal.estimands.errors import _of_bins
 from bayescal.estimands.estimand import all_labelled
 from bayescal.estimands.registry import estimand
 from bayescal.stats.bins import Bins
-from bayescal.stats.clusters import clusters_of, masses_of_clusters
+from bayescal.stats.clusters import clusters_of, masses_of_units
 from bayescal.stats.contract import Counts, Paired
 from bayescal.stats.ranks import Ranks
 
@@ -157,11 +157,7 @@ class Cells:
         prior_mass = rng.standard_gamma(rows, shape)
         if self.clusters is None:
             return self.with_prior(self.unit * rng.standard_gamma(self.rows, shape), prior_mass)
-        return self.of_clusters(prior_mass, rng)
-
-    def of_clusters(self, prior: Floats, rng: np.random.Generator) -> Selection:
-        """Draw the shares with one standard exponential number per cluster, given draws of the prior."""
-        return self.with_prior(masses_of_clusters(self.clusters, len(prior), rng).reshape(prior.shape), prior)
+        return self.with_prior(masses_of_units(self.clusters, n_draws, rng).reshape(shape), prior_mass)
 
     def with_prior(self, mass: Floats, prior: Floats) -> Selection:
         """Add draws of rows of the prior, both (n_draws, 2, n_cells), to masses of the rows."""

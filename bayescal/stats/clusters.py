@@ -342,12 +342,17 @@ class ClusterSums(Sums):
 _BY_BIN, _BY_PAIR = ("weight", "weight_sq", "residual", "own", "own_sq"), ("rr", "rn", "nn", "nn_size")
 
 
-def masses_of_clusters(rows: Any, n_draws: int, rng: np.random.Generator) -> Floats:
-    """Multiply sums of each cluster, sparse (n_clusters, size), by a standard exponential number; (n_draws, size)."""
+def masses_of_units(rows: Any, n_draws: int, rng: np.random.Generator, shape: Floats | float = 1.0) -> Floats:
+    """Draw a Gamma number of each cluster, or other unit, and multiply its sums by it; (n_draws, size).
+
+    `rows` has shape (n_units, size), sparse; `shape` is the parameter of the numbers, by default 1: a standard
+    exponential number.
+    """
     mass, step = np.zeros((n_draws, rows.shape[1])), max(AT_ONCE // n_draws, 1)
+    shapes = np.broadcast_to(shape, rows.shape[0])[:, None]
     for start in range(0, rows.shape[0], step):
-        part = rows[start : start + step]
-        mass += (part.T @ rng.standard_exponential((part.shape[0], n_draws))).T
+        part = slice(start, start + step)
+        mass += (rows[part].T @ rng.standard_gamma(shapes[part], (len(shapes[part]), n_draws))).T
     return mass
 
 
