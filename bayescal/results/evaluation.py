@@ -23,7 +23,7 @@ from bayescal.posterior.joint import with_ranks_of
 from bayescal.posterior.shrinkage.sub_model import ShrinkageDraws
 from bayescal.results import wording
 from bayescal.results.model_checks import ModelChecks
-from bayescal.results.regret import WorstRegret, few_rows
+from bayescal.results.regret import WorstRegret, remarks_on
 from bayescal.results.remarks import grid_remarks, remarks_of
 from bayescal.stats.bins import VALUES
 from bayescal.stats.contract import Counts
@@ -229,8 +229,7 @@ class Evaluation(ModelChecks, _presented.Presented):
         regret = Draws(regret_curve(self.bin_draws, thresholds), "regret by threshold", self.bin_draws.fingerprint)
         words = f"largest regret over {len(thresholds)} thresholds"
         question = wording.question(words, [self.counts], self.model, self.posterior.prior)
-        remarks = few_rows(self.counts.effective_rows)
-        return WorstRegret(largest, thresholds, regret, observed_curve(self.counts), question, remarks)
+        return WorstRegret(largest, thresholds, regret, observed_curve(self.counts), question, remarks_on(self.counts))
 
     @cached_property
     def _selection(self) -> Selection:
