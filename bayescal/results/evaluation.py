@@ -27,6 +27,7 @@ from bayescal.results.regret import WorstRegret, remarks_on
 from bayescal.results.remarks import grid_remarks, remarks_of
 from bayescal.stats.bins import VALUES
 from bayescal.stats.contract import Counts
+from bayescal.stats.losses import KINDS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -129,12 +130,12 @@ class Evaluation(ModelChecks, _presented.Presented):
         except ValueError as problem:
             if self._available(record):
                 raise
-            if not self.label or "predictions" in record.needs:  # an event has no accuracy
-                raise UnavailableError(str(problem)) from problem
-            raise UnavailableError(
-                f"{_render.name(self.label)}: {problem} With the rows, evaluate this class as an event, as in "
-                "`evaluate(y_true == label, y_prob[:, k])`."
-            ) from problem
+            # what an event of the same rows has: log losses, and the order of rows in clusters
+            both = 0 < self.counts.k.sum() < self.counts.n_rows
+            lost = self.counts.target == "classwise" and record.needs & {*KINDS, *(["outcomes"] if both else [])}
+            hint = " With the rows, evaluate this class as an event, as in `evaluate(y_true == label, y_prob[:, k])`."
+            subject = f"{_render.name(self.label)}: " if self.label else ""
+            raise UnavailableError(f"{subject}{problem}{hint if lost else ''}") from problem
         # draws from the order of the rows are independent of the bins, so they are not combined with the others
         needs_outcomes = "outcomes" in record.needs
         origin = (self.bin_draws.fingerprint, record.name) if needs_outcomes else self.bin_draws.fingerprint
