@@ -571,8 +571,7 @@ class Evaluation(ModelChecks, _presented.Presented):
             numbers = (_render.number(value, places) for value in list(self.row(each).values())[1:])
             rows.append([each.row_label(self.counts.target), *numbers])
         remarks = [*(each.note for each in chosen if each.note), *self._beside(), *self.remarks]
-        if any("outcomes" in each.needs for each in chosen):
-            remarks += grid_remarks(self.counts)
+        remarks += grid_remarks(self.counts, chosen)
         return _render.Sheet(
             self.sentence(),
             self.spec,
