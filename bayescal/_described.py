@@ -20,6 +20,13 @@ SHARED: dict[tuple[str, object], str] = {
     "    The quantity: its name, its record, or a function of draws of the bins; by default the ECE.",
     ("rope", 0.01): "rope : float, default 0.01\n"
     "    Half-width of the region of practical equivalence, in units of the estimand; see `bayescal.compare`.",
+    ("bins", 15): "bins : int, array-like or Bins, default 15\n"
+    "    Number of equal-width bins, or edges that increase from 0 to 1.",
+    ("target", "confidence"): 'target : str, default "confidence"\n'
+    "    Meaning of outcome and confidence; see `evaluate`.",
+    ("progress", False): "progress : bool, default False\n    Whether to show a progress bar.",
+    ("step", 0.05): "step : float, default 0.05\n    Width of the cells on the logit scale, in [0.001, 1].",
+    ("draws", 4000): "draws : int, default 4000\n    Number of independent posterior draws, at least 2.",
     ("n_draws", 4000): "n_draws : int, default 4000\n    Number of draws, at least 1.",
     ("rng", None): "rng : None, int, SeedSequence or Generator\n"
     "    Seed or generator, as for `numpy.random.default_rng`.",

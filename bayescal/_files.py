@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from bayescal import _checks
+from bayescal._invalid import errors_of
 
 #: Age in seconds from which a draft is taken to be left over from a process that was killed.
 ABANDONED_SECONDS = 3600
@@ -163,10 +164,8 @@ def read_document(path: str | Path, schema: str) -> dict[str, Any]:
         ) from problem
     except (ValueError, RecursionError) as problem:  # bytes that are not UTF-8, duplicate entries, NaN and infinities
         raise ValueError(f"'{path}' is not a JSON document that can be read: {problem}") from problem
-    try:
+    with errors_of(f"'{path}'"):
         return require_schema(document, schema)
-    except ValueError as problem:
-        raise ValueError(f"'{path}': {problem}") from problem
 
 
 def existing_file(path: str | Path) -> Path:
@@ -251,14 +250,9 @@ def _json_kind(value: Any) -> str:
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     entries = dict(pairs)
     if len(entries) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise ValueError(f"the entry {_checks.quoted(_twice(names))} occurs more than once.")
+        ((twice, _),) = Counter(name for name, _ in pairs).most_common(1)
+        raise ValueError(f"the entry {_checks.quoted(twice)} occurs more than once.")
     return entries
-
-
-def _twice(names: Iterable[str]) -> str:
-    """Return the name that occurs most often."""
-    return max(Counter(names).items(), key=lambda item: item[1])[0]
 
 
 def _no_constant(word: str) -> NoReturn:

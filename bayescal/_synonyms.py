@@ -153,6 +153,13 @@ TABLE = (
           f"{EVALUATE}, classes=[0, 1])"),
     Meant("logits fromlogits logit", "Logits must become probabilities:", ("logits",),
           "scipy.special.expit(logits)` or, for a matrix, `scipy.special.softmax(logits, axis=1)"),
+    Meant("sensitivefeatures groups group groupby by", "`bayescal.evaluate(y_true, y_prob, by=site)` has groups; here "
+          "they are evaluated one at a time, as in `y_true[site == 'A'], y_prob[site == 'A']`.",
+          of="decisions.top_k decisions.selective decisions.loss_ratio"),
+    Meant("target task multiclass average", "The outcome is whether the true class is among the k most probable ones; "
+          "others are evaluated by `bayescal.evaluate`.", of="decisions.top_k"),
+    Meant("estimand estimands metric metrics scoring", "Methods of the result take it: "
+          "`result.table(estimand='brier_score')`.", of="decisions.top_k"),
     Meant("target task multiclass average", "It is about one event, for two classes with the probabilities "
           "`y_prob[:, 1]`.", of="clinical.recalibration clinical.summary cumulative decisions.net_benefit "
           "decisions.loss_ratio ThresholdCounts"),

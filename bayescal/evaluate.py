@@ -82,8 +82,6 @@ def evaluate(
         ECE in about 95 % of data sets, but in less than 90 % if the calibration errors of the bins are about as large
         as the sampling noise. ``dirichlet`` is the Dirichlet model (Bayesian ECE). Its intervals do not contain a true
         ECE near 0, however many rows there are.
-    draws : int, default 4000
-        Number of independent posterior draws, at least 2.
     rng : None, int, SeedSequence or Generator
         Seed or generator, as for `numpy.random.default_rng`. With None, the last digits differ between calls.
     weights : array-like, shape (n_rows,), optional

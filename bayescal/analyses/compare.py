@@ -11,7 +11,7 @@ from bayescal import _checks
 from bayescal._invalid import quoted
 from bayescal._meant import public
 from bayescal.analyses.compare_over_datasets import compare_over_datasets
-from bayescal.analyses.compare_rows import ClassifierRows, compare_rows, compared, named_classifiers
+from bayescal.analyses.compare_rows import ClassifierRows, compare_rows, compared, several_named
 from bayescal.analyses.one import DEFAULT_MODEL
 from bayescal.data.groups import Groups
 from bayescal.results.comparable import same_spec
@@ -21,6 +21,12 @@ from bayescal.results.joint import checked_rope
 from bayescal.results.over_datasets import ComparisonOverDatasets
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.paired import PairedCounts, require_paired
+
+#: When other names make evaluations independent.
+OF_DIFFERENT_ROWS = (
+    " if they are of different rows. Those of the same rows, as of several k of `top_k`, are not independent: for them "
+    "`compare` takes a mapping of outcomes and one of confidences, with `target='confidence'`"
+)
 
 
 class SameRowsWarning(UserWarning):
@@ -258,7 +264,7 @@ def compare_independent(evaluations: Mapping[str, Evaluation], *, rope: float = 
     >>> sum(bc.compare_independent({"a": a, "b": b}, rng=1).p_best().values())
     1.0
     """
-    names = named_classifiers("evaluations", evaluations)
+    names = several_named("evaluations", evaluations, otherwise=OF_DIFFERENT_ROWS)
     width = checked_rope(rope)
     for name in names:
         remedy = "; `compare` takes labels and probabilities."

@@ -9,7 +9,7 @@ import numpy as np
 from bayescal import _checks
 from bayescal._invalid import errors_of
 from bayescal._meant import public
-from bayescal.analyses.compare_rows import ClassifierRows, compare_rows
+from bayescal.analyses.compare_rows import ClassifierRows, compare_rows, several_named
 from bayescal.results.comparable import same_spec
 from bayescal.results.comparison import Comparison
 from bayescal.results.joint import ROPE, checked_rope
@@ -96,7 +96,9 @@ def compare_over_datasets(
     >>> result.population("sharp", "timid").mean.interval(0.95)
     (-0.13..., -0.06...)
     """
-    names = _named(datasets)
+    like = "{'cifar10': bayescal.compare(y, {'A': p, 'B': q}), ...}"
+    one = " For one data set, `compare` has the whole result."
+    names = several_named("datasets", datasets, "data sets", like, one)
     compared = [name for name in names if isinstance(datasets[name], Comparison)]
     if options and len(compared) == len(names):
         raise TypeError(
@@ -120,24 +122,6 @@ def compare_over_datasets(
     if not all(isinstance(each, ClassifierRows) for each in datasets.values()):  # groups of rows differ
         _different_rows(comparisons)
     return ComparisonOverDatasets(comparisons, width, _scale(spread, width), _checks.seeds(order, 1)[0])
-
-
-def _named(datasets: Any) -> list[str]:
-    """Return the names of the data sets; there must be at least two."""
-    if not isinstance(datasets, Mapping):
-        raise TypeError(
-            "`datasets` must be a mapping from names of data sets to comparisons or rows, like {'cifar10': "
-            f"bayescal.compare(y, {{'A': p, 'B': q}}), ...}}; not {type(datasets).__name__}."
-        )
-    if len(datasets) < 2:
-        raise ValueError(
-            f"`datasets` must hold at least two data sets; it holds {len(datasets)}. For one data set, `compare` has "
-            "the whole result."
-        )
-    for name in datasets:
-        if not isinstance(name, str) or not name:
-            raise TypeError(f"`datasets` must have names that are strings; {name!r} is not.")
-    return list(datasets)
 
 
 def _common_rope(comparisons: Sequence[Comparison], rope: float | None) -> float:

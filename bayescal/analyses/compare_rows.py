@@ -40,7 +40,7 @@ class ClassifierRows:
     ) -> "ClassifierRows":
         """Read labels and the probabilities of each classifier, as `compare` does; of `by`, only check the index."""
         y_prob = by_column(y_prob) or y_prob
-        names = named_classifiers("y_prob", y_prob)
+        names = several_named("y_prob", y_prob)
         if target == "classwise":
             raise ValueError(
                 "`target` must not be 'classwise', which is one problem per class; compare with `target='top-label'`, "
@@ -135,19 +135,29 @@ def compared(
     return Comparison({n: evaluate_one(c, rng=common, **arguments) for n, c in counts.items()}, pairs, rope, order)
 
 
-def named_classifiers(argument: str, classifiers: Any) -> list[str]:
-    """Return the names of a mapping of classifiers; it must hold at least two."""
-    if not isinstance(classifiers, Mapping):
+def several_named(
+    argument: str,
+    values: Any,
+    kind: str = "classifiers",
+    like: str = "{'A': ..., 'B': ...}",
+    one: str = "",
+    otherwise: str = "",
+) -> list[str]:
+    """Return the names of a mapping, at least two strings; `one` and `otherwise` are remedies for one, for other keys.
+
+    `kind` and `like` are what it holds, in words and as an example.
+    """
+    if not isinstance(values, Mapping):
         raise TypeError(
-            f"`{argument}` must be a mapping from names of classifiers, like {{'A': ..., 'B': ...}}; "
-            f"not {type(classifiers).__name__}."
+            f"`{argument}` must be a mapping from names of {kind}, like {like}; not {type(values).__name__}."
         )
-    if len(classifiers) < 2:
-        raise ValueError(f"`{argument}` must hold at least two classifiers; it holds {len(classifiers)}.")
-    for name in classifiers:
+    if len(values) < 2:
+        raise ValueError(f"`{argument}` must hold at least two {kind}; it holds {len(values)}.{one}")
+    for name in values:
         if not isinstance(name, str) or not name:
-            raise TypeError(f"`{argument}` must have names that are strings; {name!r} is not.")
-    return list(classifiers)
+            renamed = f"`{{str(name): each for name, each in {argument}.items()}}`{otherwise}"
+            raise TypeError(f"`{argument}` must have names that are strings; {name!r} is not. Pass {renamed}.")
+    return list(values)
 
 
 def _predictions(

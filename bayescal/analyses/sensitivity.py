@@ -9,6 +9,7 @@ import numpy as np
 
 from bayescal import _checks
 from bayescal._arrays import Floats, Ints
+from bayescal._invalid import errors_of
 from bayescal._meant import public
 from bayescal.analyses.one import DEFAULT_MODEL, MODELS, count_rows, evaluate_one, posterior_maker
 from bayescal.data.predictions import read_rows
@@ -140,6 +141,9 @@ def bin_sensitivity(
     evaluations = {
         choice: evaluate_one(each, model=model, draws=draws, rng=seed, **options) for choice, each in counts.items()
     }
+    for (how, number), each in evaluations.items():
+        with errors_of(f"{number} {how} bin{'s' * (number > 1)}"):
+            each.draws(record)
     merged = {choice: largest_share(counts[choice], choice[1]) for choice in choices if choice[0] in FROM_ROWS}
     words = str(fine.bins) if from_counts else f"{len(fine.bins)} bins, whose edges are those of all choices"
     return BinSensitivity(evaluations, record, words, merged if from_counts else {})
@@ -215,6 +219,7 @@ def model_sensitivity(
     record = as_scalar(estimand)
     require_exact(evaluation.posterior, "sensitivity")
     require_equal_rows(evaluation.counts, "sensitivity")
+    evaluation.draws(record)  # raises if there are none
     chosen, evaluations = _chosen(models, priors), dict[ModelChoice, Evaluation]()
     same = False
     for (model, name), options in chosen.items():
@@ -222,6 +227,12 @@ def model_sensitivity(
         equal = model == evaluation.model and _same_prior(posterior, evaluation.posterior)
         same = same or equal
         evaluations[model, name] = evaluation if equal else evaluation._with(posterior, model=model)
+    without = {model for (model, _), each in evaluations.items() if not each._available(record)}
+    if without:
+        raise ValueError(
+            f"`models` must be models under which {record.name!r} exists; {_checks.quoted(min(without))} is none. "
+            f"Compare the priors of another one: `sensitivity(models={evaluation.model!r}, estimand={record.name!r})`."
+        )
     if same:
         return ModelSensitivity(evaluations, record)
     words = evaluation.posterior.prior.removeprefix("prior with ") or DEFAULT

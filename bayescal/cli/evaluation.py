@@ -92,7 +92,8 @@ def chosen_estimands(keys: list[str] | None, several: Any) -> list[Estimand] | N
     if keys is None:
         return None
     if several:
-        refuse({"estimand": keys}, "with several groups or classes, whose table shows the ECE of each")
+        shown = "the ECE of each; in Python, `result.table(estimand=...)` shows other quantities"
+        refuse({"estimand": keys}, f"with several groups or classes, whose table shows {shown}")
     return [as_scalar(name) for name in named_estimands(keys)]
 
 

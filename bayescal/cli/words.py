@@ -54,6 +54,9 @@ OPTIONS += ("require_below", "require_above", "require_no_worse")
 CALLS = {
     "`bayescal.labels.partly_observed(missing=...)`": "`bayescal.labels.partly_observed` in Python",
     "`bayescal.labels.judged(judge=...)`": "`bayescal judged`",
+    "`net_benefit` takes thresholds": "`bayescal clinical --threshold` computes the net benefit",
+    "pass the probabilities of both, as in `numpy.column_stack([1 - p, p])`": "name two columns, with 1 - p "
+    "and p, by --prob-prefix",
     "`y_prob[:, 1]`": "--prob with the column of class 1",
     "`np.exp(y_prob)`": "`logprob=True`",
     "`np.exp(y_prob_target)`": "`logprob=True`",

@@ -95,8 +95,6 @@ class CumulativeDifference(Cumulative):
 
         Parameters
         ----------
-        draws, rng
-            As for `bayescal.evaluate`.
         model : {"pooled", "segments"}, default "pooled"
             With "pooled", half of the draws of each statistic come from a posterior of the curve, and half from a
             confidence distribution that removes the upward bias of the plug-in value. With "segments", all draws come
@@ -138,8 +136,6 @@ class CumulativeDifference(Cumulative):
         ----------
         simulations : int, default 10_000
             Number of data sets, B. The smallest possible P-value is 1 / (B + 1).
-        rng : None, int, SeedSequence or Generator
-            Seed or generator, as for `numpy.random.default_rng`.
 
         Returns
         -------

@@ -63,13 +63,6 @@ class TopK(ByLabel[Evaluation]):
     def table(self, prob: float = 0.95, *, estimand: EstimandLike = "ece") -> list[dict[str, Any]]:
         """Return one dict per k, as data.
 
-        Parameters
-        ----------
-        prob : float, default 0.95
-            Probability of the intervals.
-        estimand : str, Estimand or callable, default "ece"
-            The quantity.
-
         Returns
         -------
         list of dict

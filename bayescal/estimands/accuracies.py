@@ -39,11 +39,17 @@ def _share_right(counts: Counts) -> float:
 def require_predictions(counts: Counts, what: str = "the accuracy") -> None:
     """Refuse counts of an event, whose outcome is not whether a prediction is right."""
     if counts.target in EVENTS:
+        remedy = (
+            "For the most probable class, evaluate the rows with `target='top-label'`."
+            if counts.target == "classwise"
+            else "If labels state whether each prediction is right, and probabilities its confidence, pass "
+            "`target='confidence'`. For the more probable of two classes, pass the probabilities of both, as in "
+            "`numpy.column_stack([1 - p, p])`."
+        )
         raise ValueError(
             f"{what} needs rows whose outcome is whether a prediction is right, as under the targets 'top-label' "
             f"and 'confidence'; the target of these counts is {counts.target!r}. Probabilities of an event are right "
-            "or wrong only with a decision threshold; `net_benefit` takes thresholds. For the more probable of two "
-            "classes, pass the probabilities of both, as in `numpy.column_stack([1 - p, p])`."
+            f"or wrong only with a decision threshold; `net_benefit` takes thresholds. {remedy}"
         )
 
 

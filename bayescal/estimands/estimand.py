@@ -347,7 +347,7 @@ class Estimand:
             clusters_of(counts) or counts.bins.closed != "left" or not 2 <= len(counts.bins) <= MOST_BINS
         ):
             return False
-        if "labelled rows" in self.needs and not all_labelled(counts):
+        if "labelled rows" in self.needs and not (counts.occupied.any() and all_labelled(counts)):
             return False
         if "outcomes" in self.needs and not 0 < counts.effective_k.sum() < counts.effective_n.sum():
             return False

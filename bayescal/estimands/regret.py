@@ -14,9 +14,9 @@ from bayescal.estimands.registry import estimand
 from bayescal.posterior.contract import HasHypotheses, Pooled
 from bayescal.stats.clusters import refuse_clusters
 from bayescal.stats.contract import Counts
-from bayescal.stats.sums import effective_number
+from bayescal.stats.sums import ratio
 
-#: Fewest rows on each side of the threshold.
+#: Fewest (effective) rows on each side of a threshold whose regret is stated by itself.
 FEWEST_ROWS_PER_SIDE = 5
 
 
@@ -46,8 +46,8 @@ def regret_of(bins: BinDraws, counts: Counts, posterior: object, threshold: floa
             f"{near} "
             f"Evaluate with other bins, as in `bins=[0, ..., {t:g}, ..., 1]`, or `bins=20` for multiples of 0.05."
         )
-    below, above = _effective_rows(counts, slice(first)), _effective_rows(counts, slice(first, None))
-    if min(below, above) < FEWEST_ROWS_PER_SIDE * (1 - 1e-12):
+    below, above = rows_per_side(counts)[:, first - 1]
+    if min(below, above) < FEWEST_ROWS_PER_SIDE:
         rows = "effective rows" if counts.weighted else "rows"
         raise ValueError(
             f"`threshold` must have at least {FEWEST_ROWS_PER_SIDE} {rows} on each side; {t:g} has {below:.3g} below "
@@ -69,9 +69,17 @@ def require_shrinkage(posterior: object) -> None:
 
 
 def _require_left(counts: Counts) -> None:
-    refuse_clusters(counts, "counts", "the regret")
+    refuse_clusters(counts, "counts", "the regret, which is at most the ECE,")
     if counts.bins.closed != "left":
         raise ValueError("the regret needs bins that are closed on the left, because rows are treated at t if c >= t.")
+
+
+def rows_per_side(counts: Counts) -> Floats:
+    """Kish's effective number of rows below each inner edge of the bins, and from it on, shape (2, n_thresholds)."""
+    of_bins = np.stack([counts.share, ratio(counts.share**2, counts.effective_n, 0.0)])
+    below, above = np.cumsum(of_bins, axis=1), np.cumsum(of_bins[:, ::-1], axis=1)[:, ::-1]
+    weight, squares = np.stack([below[:, :-1], above[:, 1:]], axis=1)
+    return np.round(ratio(weight**2, squares, 0.0), 9)  # 5 rows of one weight are 5, up to rounding
 
 
 def thresholds_of(counts: Counts) -> Floats:
@@ -91,15 +99,17 @@ def regret_curve(bins: BinDraws, thresholds: Floats) -> Floats:
 
 
 def observed_curve(counts: Counts) -> Floats:
-    """Regret at the inner edges, of the observed shares and accuracies of the bins."""
+    """Regret at the inner edges, of the observed shares and accuracies of the bins; NaN without rows."""
     used = counts.occupied & np.isfinite(counts.accuracy)
+    if not used.any():
+        return np.full(len(counts.bins) - 1, np.nan)
     mass = np.where(used, counts.share, 0.0)[None]
     accuracy = np.where(used, counts.accuracy, 0.0)[None]
     return regret_curve(BinDraws(mass, accuracy, accuracy, used, mass), thresholds_of(counts))[0]
 
 
 def _observed(counts: Counts) -> float:
-    return float(observed_curve(counts).max()) if counts.occupied.any() else float("nan")
+    return float(observed_curve(counts).max())
 
 
 @estimand(
@@ -111,6 +121,7 @@ def _observed(counts: Counts) -> float:
     citation="Vickers and Elkin (2006), Medical Decision Making 26, 565-574, for the loss at a threshold",
     formula=r"\max_t \sum_b m_b\,|\theta_b - t|\,1\{\text{bin } b \text{ is on the wrong side of } t\}",
     synonyms=("worst threshold", "worst regret"),
+    note="The largest regret is that of the inner edges of the bins; between them it may be larger.",
 )
 @_of_bins
 @public
@@ -126,8 +137,6 @@ def largest_regret(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> D
         Draws of all bins, from the shrinkage model.
     counts : BinnedCounts
         The counts; the inner edges of their bins are the thresholds.
-    rng : None, int, SeedSequence or Generator
-        Seed or generator, for the choice of draws.
 
     Returns
     -------
@@ -141,6 +150,8 @@ def largest_regret(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> D
 
     Notes
     -----
+    Thresholds with few or no rows on a side count: if all rows are on the wrong side of them, the regret is large.
+
     Half of the draws are the largest regret of the draw. It is too large on average, because it is largest where noise
     is. The other half are the regret of the draw at the threshold with the largest mean, which is at most the largest
     one. Their interval contains the truth more often than that of either half.
@@ -157,9 +168,3 @@ def largest_regret(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> D
     curve = regret_curve(bin_draws, thresholds_of(counts))
     of_draw = _checks.generator(rng).permutation(len(curve)) < len(curve) // 2
     return Draws(np.where(of_draw, curve.max(axis=1), curve[:, curve.mean(axis=0).argmax()]), "largest_regret")
-
-
-def _effective_rows(counts: Counts, part: slice) -> float:
-    """Kish's effective number of rows of a range of bins, (sum w)^2 / sum w^2."""
-    weight, rows = counts.share[part], counts.effective_n[part]
-    return effective_number(weight, weight[weight > 0] ** 2 / rows[weight > 0])

@@ -46,8 +46,6 @@ def brier_score(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draw
 
     Parameters
     ----------
-    bin_draws : BinDraws
-        Draws of the bins, from a posterior given `counts`.
     counts : BinnedCounts
         The counts; their `losses` are the sums of squared errors and of their squares in each bin.
 
@@ -144,8 +142,6 @@ def log_score(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draws:
 
     Parameters
     ----------
-    bin_draws : BinDraws
-        Draws of the bins, from a posterior given `counts`.
     counts : BinnedCounts
         The counts; their `log_losses` are the sums of log losses and of their squares in each bin.
 

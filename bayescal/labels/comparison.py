@@ -12,7 +12,7 @@ from bayescal import _checks
 from bayescal._arrays import Floats
 from bayescal._invalid import errors_of, quoted
 from bayescal._meant import public
-from bayescal.analyses.compare_rows import named_classifiers
+from bayescal.analyses.compare_rows import several_named
 from bayescal.data.frames import by_column
 from bayescal.estimands.estimand import Estimand
 from bayescal.estimands.registry import EstimandLike, as_estimand
@@ -118,7 +118,7 @@ def compare_judged(
     """
     width = checked_rope(rope)
     y_prob = by_column(y_prob) or y_prob
-    names = named_classifiers("y_prob", y_prob)
+    names = several_named("y_prob", y_prob)
     labels = {"y_true": by_column(y_true) or y_true, "judge": by_column(judge) or judge}
     by_classifier = [isinstance(values, Mapping) for values in labels.values()]
     if any(by_classifier) and not all(by_classifier):

@@ -150,8 +150,6 @@ class JudgedCounts(Sums):
 
         Parameters
         ----------
-        bins : int, array-like or Bins, default 15
-            Number of equal-width bins, or edges.
         target : {"confidence", "event"}, default "confidence"
             As for `bayescal.labels.judged`.
         """

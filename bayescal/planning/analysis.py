@@ -102,8 +102,6 @@ def labels_needed(
         As for `evaluate`, for the posterior of the pilot and for the simulated analyses.
     draws : int, default 1000
         Posterior draws in each simulated analysis; their Monte Carlo error is about 3 % of the width of an interval.
-    progress : bool, default False
-        Whether to show a progress bar.
 
     Returns
     -------

@@ -131,7 +131,7 @@ def discrimination(evaluation: Evaluation) -> list[Table]:
         row = evaluation.row(each, PROB)
         numbers = (row[column] for column in ("mean", "sd", "low", "high", "plug_in"))
         rows.append([each.column_label(target), *(_render.number(value, d) for value in numbers)])
-    grid = grid_remarks(evaluation.counts) if any("outcomes" in each.needs for each in known) else []
+    grid = grid_remarks(evaluation.counts, known)
     note = " ".join(["AUC: larger is better; of scores, smaller is better.", *grid])
     return [Table("Discrimination and scores", wording.HEADER[:-1], rows, note)]
 
@@ -147,18 +147,13 @@ def bins(evaluation: Evaluation) -> Table:
     rows = [
         [
             f"{row['mean_confidence']:.6g}" if of_values else f"{low} to {high}",
-            *(_rows_in_bin(row[column]) for column in evaluation._bin_rows.values()),
+            *(f"{n:.1f}" if isinstance(n, float) else str(n) for n in map(row.get, evaluation._bin_rows.values())),
             *(_render.number(row[c], d) for c in ("mean_confidence", "accuracy", "accuracy_low", "accuracy_high")),
         ]
         for row, low, high in zip(bin_table(evaluation), edges[:-1], edges[1:], strict=True)
     ]
     meaning = f"ends of the 95 % credible interval of the {happened}"
     return Table("Bins", header, rows, f"2.5 % and 97.5 %: {meaning}. A dash: {evaluation._bin_dash}.")
-
-
-def _rows_in_bin(number: float) -> str:
-    """Write a number of rows; effective rows have a decimal."""
-    return f"{number:.1f}" if isinstance(number, float) else str(number)
 
 
 def _edges(edges: Sequence[float]) -> list[str]:

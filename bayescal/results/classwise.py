@@ -112,6 +112,8 @@ class ClasswiseEvaluation(Evaluations):
         unsigned, signed = self.correlations
         correlations = signed if record is registered()["signed_error"] else unsigned if record.of_calibration else None
         if correlations is None:
+            if "predictions" in record.needs:
+                self.evaluate_class(0).draws(record)  # raises: no class has it
             raise ValueError(
                 f"`estimand` {record.name!r} has no joint draws over classes, because its dependence between classes "
                 "is unknown; take it from each class, as in `evaluation[label]`."

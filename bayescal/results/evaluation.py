@@ -23,10 +23,11 @@ from bayescal.posterior.joint import with_ranks_of
 from bayescal.posterior.shrinkage.sub_model import ShrinkageDraws
 from bayescal.results import wording
 from bayescal.results.model_checks import ModelChecks
-from bayescal.results.regret import WorstRegret, few_rows
+from bayescal.results.regret import WorstRegret, remarks_on
 from bayescal.results.remarks import grid_remarks, remarks_of
 from bayescal.stats.bins import VALUES
 from bayescal.stats.contract import Counts
+from bayescal.stats.losses import KINDS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -129,12 +130,12 @@ class Evaluation(ModelChecks, _presented.Presented):
         except ValueError as problem:
             if self._available(record):
                 raise
-            if not self.label or "predictions" in record.needs:  # an event has no accuracy
-                raise UnavailableError(str(problem)) from problem
-            raise UnavailableError(
-                f"{_render.name(self.label)}: {problem} With the rows, evaluate this class as an event, as in "
-                "`evaluate(y_true == label, y_prob[:, k])`."
-            ) from problem
+            # what an event of the same rows has: log losses, and the order of rows in clusters
+            both = 0 < self.counts.k.sum() < self.counts.n_rows
+            lost = self.counts.target == "classwise" and record.needs & {*KINDS, *(["outcomes"] if both else [])}
+            hint = " With the rows, evaluate this class as an event, as in `evaluate(y_true == label, y_prob[:, k])`."
+            subject = f"{_render.name(self.label)}: " if self.label else ""
+            raise UnavailableError(f"{subject}{problem}{hint if lost else ''}") from problem
         # draws from the order of the rows are independent of the bins, so they are not combined with the others
         needs_outcomes = "outcomes" in record.needs
         origin = (self.bin_draws.fingerprint, record.name) if needs_outcomes else self.bin_draws.fingerprint
@@ -229,8 +230,7 @@ class Evaluation(ModelChecks, _presented.Presented):
         regret = Draws(regret_curve(self.bin_draws, thresholds), "regret by threshold", self.bin_draws.fingerprint)
         words = f"largest regret over {len(thresholds)} thresholds"
         question = wording.question(words, [self.counts], self.model, self.posterior.prior)
-        remarks = few_rows(self.counts.effective_rows)
-        return WorstRegret(largest, thresholds, regret, observed_curve(self.counts), question, remarks)
+        return WorstRegret(largest, thresholds, regret, observed_curve(self.counts), question, remarks_on(self.counts))
 
     @cached_property
     def _selection(self) -> Selection:
@@ -571,8 +571,7 @@ class Evaluation(ModelChecks, _presented.Presented):
             numbers = (_render.number(value, places) for value in list(self.row(each).values())[1:])
             rows.append([each.row_label(self.counts.target), *numbers])
         remarks = [*(each.note for each in chosen if each.note), *self._beside(), *self.remarks]
-        if any("outcomes" in each.needs for each in chosen):
-            remarks += grid_remarks(self.counts)
+        remarks += grid_remarks(self.counts, chosen)
         return _render.Sheet(
             self.sentence(),
             self.spec,

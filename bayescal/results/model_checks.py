@@ -317,7 +317,7 @@ class ModelChecks:
         Raises
         ------
         ValueError, TypeError
-            As for `loo`; if a model or an option is unknown, or `priors` has another model.
+            As for `loo`; if a model or an option is unknown, a model lacks the estimand, or `priors` has another model.
 
         Notes
         -----
@@ -391,8 +391,7 @@ def evaluation_tree(
 
 def _variables(evaluation: Any) -> dict[str, Any]:
     """Return the draws of the reported estimands, of the bins and of the drift."""
-    reported = [each for each in registered().values() if each.reported and each.available(evaluation.counts)]
-    scalars = [each for each in reported if each.coordinate is None]
+    scalars = evaluation._reported
     variables: dict[str, Any] = {OVERALL.get(each.name, each.name): evaluation.draws(each) for each in scalars}
     bins = evaluation.bin_draws
     shape = bins.accuracy.shape

@@ -8,6 +8,7 @@ import numpy as np
 
 from bayescal import _checks
 from bayescal._arrays import Floats
+from bayescal._invalid import errors_of
 from bayescal.draws import Draws
 from bayescal.estimands.registry import EstimandLike, as_scalar
 from bayescal.posterior.random_effects import RandomEffectsPosterior
@@ -89,10 +90,8 @@ class OverDatasets(Judged):
 
     def _of_one(self, dataset: str, estimand: EstimandLike | None) -> Floats:
         comparison = self.comparisons[dataset]
-        try:
+        with errors_of(f"data set {dataset!r}"):
             values = comparison.draws(estimand).values
-        except ValueError as problem:
-            raise ValueError(f"data set {dataset!r}: {problem}") from problem
         return values[:, [comparison.labels.index(name) for name in self.labels]]
 
     def badness(self, estimand: EstimandLike | None = None) -> Floats:

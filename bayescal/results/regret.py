@@ -9,10 +9,14 @@ from bayescal import _checks, _presented, _render
 from bayescal._arrays import Floats
 from bayescal._meant import public
 from bayescal.draws import Draws
+from bayescal.estimands.regret import FEWEST_ROWS_PER_SIDE, rows_per_side
 from bayescal.results import wording
+from bayescal.stats.contract import Counts
 
 #: With fewer (effective) rows, intervals of the largest regret are too low if one bin is far off.
 FEW_ROWS = 500
+#: Fewer thresholds are named in a remark.
+FEW_THRESHOLDS = 10
 HEADER = ("threshold", "regret", "2.5 %", "97.5 %", "observed", "P(largest)")
 
 
@@ -31,11 +35,11 @@ class WorstRegret(_presented.Presented):
         Draws of the regret at each threshold, shape (n_draws, n_thresholds); ``regret.band(0.95)`` is the simultaneous
         band of the curve.
     observed : ndarray, shape (n_thresholds,)
-        Regret of the observed shares and accuracies of the bins.
+        Regret of the observed shares and accuracies of the bins; NaN without rows.
     question : str
         Thresholds, bins, rows and model, in words.
     remarks : tuple of str
-        Warnings about the interval, which are printed below the table; empty if none is known.
+        Warnings about thresholds and the interval, which are printed below the table; empty if none is known.
     """
 
     largest: Draws
@@ -82,9 +86,10 @@ class WorstRegret(_presented.Presented):
         """Return the largest regret with its interval, and the threshold with the largest mean, in words."""
         p = float(self.p_largest[self.thresholds == self.threshold][0])
         largest, worst = wording.mean_and_interval(self.largest, prob), _render.probability(p)
+        number, origin = len(self.thresholds), f" {wording.OF_PRIOR}" if np.isnan(self.observed).all() else ""
         return (
-            f"The largest regret of {len(self.thresholds)} thresholds is {largest} per row; the mean is largest at "
-            f"{self.threshold:g}, which is the worst threshold with P {worst}."
+            f"The largest regret of {number} threshold{'s' * (number > 1)} is {largest} per row{origin}; the mean is "
+            f"largest at {self.threshold:g}, which is the worst threshold with P {worst}."
         )
 
     @property
@@ -106,14 +111,28 @@ class WorstRegret(_presented.Presented):
         return _render.Sheet(self.sentence(), self.spec, HEADER, rows, self.remarks, [KEY])
 
 
-def few_rows(rows: float) -> tuple[str, ...]:
-    """Return the remark on few rows."""
-    if rows >= FEW_ROWS:
-        return ()
-    return (
-        f"With fewer than {FEW_ROWS} rows, the interval of the largest regret is often too low if one bin is far off "
-        "and the others are not.",
-    )
+def remarks_on(counts: Counts) -> tuple[str, ...]:
+    """Return remarks on few thresholds, on those with few rows on a side, and on few rows."""
+    few_on_a_side = rows_per_side(counts).min(axis=0) < FEWEST_ROWS_PER_SIDE
+    number, few = len(few_on_a_side), int(few_on_a_side.sum())
+    texts = []
+    if number < FEW_THRESHOLDS:
+        texts.append(
+            f"The regret was computed at {number} threshold{'s' * (number > 1)} only, and may be larger at others. For "
+            "these, evaluate with more bins, as in `bins=20`, or with them as edges, as in `bins=[0, 0.1, 0.2, 1]`."
+        )
+    if few and counts.n_rows:
+        texts.append(
+            f"{few} of {number} thresholds have fewer than {FEWEST_ROWS_PER_SIDE} (effective) rows on a side. They "
+            "count, since the regret is also large if nearly all rows are on the wrong side, but their own intervals "
+            "are often too low."
+        )
+    if 0 < counts.effective_rows < FEW_ROWS:
+        texts.append(
+            f"With fewer than {FEW_ROWS} rows, the interval of the largest regret is often too low if one bin is far "
+            "off and the others are not."
+        )
+    return tuple(texts)
 
 
 #: Meaning of the columns of the table.

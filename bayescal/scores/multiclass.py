@@ -11,7 +11,7 @@ from bayescal import _checks
 from bayescal._arrays import Array, Floats
 from bayescal._invalid import errors_of
 from bayescal._meant import public
-from bayescal.analyses.compare_rows import named_classifiers
+from bayescal.analyses.compare_rows import several_named
 from bayescal.data.frames import same_rows
 from bayescal.data.matrix import CHUNK, ClassRows
 from bayescal.results.joint import checked_rope
@@ -290,7 +290,7 @@ def compare(
     >>> comparison.difference("true", "constant").interval(0.95)
     (-0.18..., -0.15...)
     """
-    names = named_classifiers("y_prob", y_prob)
+    names = several_named("y_prob", y_prob)
     _checks.one_of("score", score, SCORES)
     if convention is not None and score != "brier":
         raise ValueError("`convention` must not be given for `score='log'`, which has a single convention.")

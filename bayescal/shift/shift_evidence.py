@@ -226,8 +226,6 @@ def evidence(
     cells : ShiftCells, optional
         Cells of the predictions: more cells than classes. By default five ranges of confidence per predicted class for
         two classes, three for up to five classes and two for more, with nearly equal numbers of rows of both sides.
-    draws, rng
-        As for `bayescal.evaluate`.
     simulations : int, default 1000
         Number of simulated data sets for each P-value, at least 99.
 

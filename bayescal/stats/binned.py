@@ -101,13 +101,6 @@ class BinnedCounts(Counted):
     def empty(cls, bins: Any = 15, *, target: str = "confidence") -> "BinnedCounts":
         """Return counts without rows: adding them changes nothing, and evaluating them gives the prior.
 
-        Parameters
-        ----------
-        bins : int or array-like, default 15
-            Number of equal-width bins, or edges.
-        target : str, default "confidence"
-            Meaning of outcome and confidence; see `evaluate`.
-
         Examples
         --------
         >>> import bayescal as bc
@@ -203,13 +196,9 @@ class BinnedCounts(Counted):
         cluster : str or sequence of str, optional
             Columns of cluster labels, as for `evaluate`; not with `weights` or `by`. The query returns one row per
             cluster, bin and outcome that occur together. No cluster may have rows in two frames whose counts are added.
-        bins : int, array-like or Bins, default 15
-            Number of equal-width bins, or edges that increase from 0 to 1.
         binning : {"equal-width"}
             Only equal-width bins. Other edges would require sorting all confidences; compute them from a sample with
             `equal_mass_edges` or `equal_effective_mass_edges`, and pass them as `bins`.
-        target : str, default "confidence"
-            Meaning of outcome and confidence; see `evaluate`.
 
         Raises
         ------

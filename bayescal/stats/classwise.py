@@ -116,8 +116,6 @@ class ClasswiseCounts(Sums):
         ----------
         classes : sequence
             Label of each class.
-        bins : int or array-like, default 15
-            Number of equal-width bins, or edges.
 
         Examples
         --------

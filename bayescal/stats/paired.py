@@ -102,8 +102,6 @@ class PairedCounts(Counted):
             Bins of the first classifier.
         second : int or array-like, optional
             Bins of the second classifier; by default those of the first.
-        target : str, default "confidence"
-            Meaning of outcome and confidence, see `evaluate`.
         """
         one = BinnedCounts.empty(first, target=target)
         other = BinnedCounts.empty(first if second is None else second, target=target)

@@ -13,7 +13,7 @@ from bayescal import _checks
 from bayescal._arrays import Floats, Ints
 from bayescal._invalid import errors_of
 from bayescal._meant import public
-from bayescal.analyses.compare_rows import named_classifiers
+from bayescal.analyses.compare_rows import several_named
 from bayescal.analyses.one import DEFAULT_MODEL, evaluate_one
 from bayescal.data.frames import by_column, same_rows
 from bayescal.data.predictions import Predictions
@@ -283,10 +283,8 @@ class SurvivalComparison(Comparison):
     def _require(self, record: Estimand) -> None:
         """Refuse an estimand that censored rows do not determine, with the name of the model."""
         for name, evaluation in self.evaluations.items():
-            try:
+            with errors_of(f"{self.axis} {name!r}"):
                 evaluation._require(record)
-            except ValueError as problem:
-                raise ValueError(f"{self.axis} {name!r}: {problem}") from problem
 
     def specification(self, *, estimand: EstimandLike = "ece") -> str:
         """Describe the comparison on one line; see `Comparison.specification`."""
@@ -399,7 +397,7 @@ def compare(
     (0.2..., 0.2...)
     """
     risk = by_column(risk) or risk
-    names = named_classifiers("risk", risk)
+    names = several_named("risk", risk)
     width = checked_rope(rope)
     same_rows({"time": time, "event": event, "weights": weights, **{f"risk[{n!r}]": r for n, r in risk.items()}})
     models = {}

@@ -279,8 +279,6 @@ def coverage_study(
     rng : None, int, SeedSequence or Generator
         Randomness. Every cell has one stream for data and one for methods, so that results do not depend on which other
         methods are run.
-    progress : bool, default False
-        Whether to show a progress bar.
     estimand : str, Estimand or callable, default "ece"
         A registered estimand, or a function of draws of the bins, with one value per draw.
     truth : callable, optional

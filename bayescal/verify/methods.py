@@ -253,7 +253,7 @@ def squared_l2_interval(counts: BinnedCounts, prob: float) -> Interval:
     .. [2] https://github.com/sylydya/CI-ECE, files ``experiments/estimator.py`` and ``experiments/plot.ipynb``.
     """
     sums = _Sums.of(counts)
-    z_one, z_two = _normal_quantiles(1 - prob)
+    z_one, z_two = (float(ndtri(1 - tail)) for tail in (1 - prob, (1 - prob) / 2))  # one-sided and two-sided
     estimate = max(sums.statistic, 0.0)
     one, two = (z * np.sqrt(sums.variance / sums.n_rows) for z in (z_one, z_two))
     if estimate >= 2 * two:
@@ -303,11 +303,6 @@ def _calibrated_variance(lowest: float) -> float:
     """Return 2 times the integral of (v (1 - v))^2 from the lowest confidence to 1."""
     at_zero = 2 / 3 * lowest**3 - lowest**4 + 2 / 5 * lowest**5
     return 2 / 3 - 1 + 2 / 5 - at_zero
-
-
-def _normal_quantiles(alpha: float) -> tuple[float, float]:
-    """Return the standard normal quantiles of a one-sided and a two-sided interval."""
-    return float(ndtri(1 - alpha)), float(ndtri(1 - alpha / 2))
 
 
 @public

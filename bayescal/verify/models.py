@@ -237,10 +237,6 @@ def _grouped(result: Any, *, form: str | None = None) -> "pm.Model":
     return _pooled(first.pooled, form=form, groups=[str(label) for label in result.labels])
 
 
-def _of_group(posterior: Any, *, form: str | None = None) -> "pm.Model":
-    return _pooled(posterior.pooled, form=form)
-
-
 def _pooled(posterior: Any, *, form: str | None = None, groups: list[str] | None = None) -> "pm.Model":
     from bayescal.verify.twins.pooling import of_pooled
 
@@ -362,7 +358,7 @@ WRITERS: "dict[str, Callable[..., pm.Model]]" = {
     "bayescal.posterior.dirichlet.DirichletPosterior": _dirichlet,
     "bayescal.posterior.shrinkage.posterior.ShrinkagePosterior": _shrinkage,
     "bayescal.posterior.pooling.posterior.PooledPosterior": _pooled,
-    "bayescal.posterior.pooling.posterior.GroupPosterior": _of_group,
+    "bayescal.posterior.pooling.posterior.GroupPosterior": lambda posterior, **form: _pooled(posterior.pooled, **form),
     "bayescal.posterior.random_effects.RandomEffectsPosterior": _random_effects,
     "bayescal.clinical.slope.posterior.RecalibrationPosterior": _recalibration,
     "bayescal.clinical.curve.posterior.SmoothCurvePosterior": _smooth_curve,

@@ -95,7 +95,7 @@ def test_two_names_of_one_classifier_are_exactly_equal():
 def test_refusals(comparisons):
     two = dict(list(comparisons.items())[:2])
     over = bc.compare_over_datasets
-    with pytest.raises(TypeError, match=r"mapping from names of data sets .* not list"):
+    with pytest.raises(TypeError, match=r"mapping from names of data sets, like .* not list"):
         over([1])
     with pytest.raises(ValueError, match="at least two data sets; it holds 1"):
         over({"one": two["set 0"]})

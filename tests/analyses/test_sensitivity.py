@@ -111,3 +111,11 @@ def test_the_auc_of_every_choice_is_that_of_the_rows():
     table = bc.bin_sensitivity(y, p, n_bins=(15, 20), binning="equal-width", estimand="auc", draws=200, rng=1).table()
     expected = bc.evaluate(y, p, draws=200, rng=1).plug_in_of("auc")
     assert [row["plug_in"] for row in table[:2]] == pytest.approx([expected] * 2, abs=1e-15)
+
+
+def test_a_choice_without_the_quantity_is_named_at_once(data):
+    """Not only when the result is printed."""
+    with pytest.raises(ValueError, match=r"^1 equal-width bin: the largest regret needs 2 to 200 bins"):
+        bc.bin_sensitivity(*data, n_bins=(1, 10), estimand="largest_regret", draws=20)
+    with pytest.raises(ValueError, match=r"^5 equal-mass bins: the accuracy needs rows"):
+        bc.bin_sensitivity(*data, n_bins=(5, 10), binning="equal-mass", estimand="accuracy", draws=20)

@@ -257,3 +257,41 @@ def test_files_that_are_none(tmp_path, tiny, refused):
 
 def test_example_of_named_estimands():
     assert named_estimands(["ece,brier-score", "auc"]) == ["ece", "brier_score", "auc"]
+
+
+@pytest.mark.parametrize("estimand", ["accuracy", "augrc"])
+def test_quantities_of_predictions_have_a_remedy_that_works(tmp_path, run, refused, estimand):
+    """An event has no accuracy; two columns of probabilities have that of their larger one."""
+    cancer = datasets.load_breast_cancer()
+    p = cancer.y_prob["naive_bayes"].astype(float)
+    table = {"label": cancer.y_true.astype(int), "p": p, "both_0": 1 - p, "both_1": p}
+    table["right"] = (p >= 0.5) == table["label"]
+    pq.write_table(pa.table(table), tmp_path / "both.parquet")
+    file, chosen = tmp_path / "both.parquet", ["--estimand", estimand, "--seed", "1"]
+    text = refused(file, "--label", "label", "--prob", "p", *chosen)
+    assert "pass --target confidence. For the more probable of two classes, name two columns, with 1 - p and " in text
+    assert "p, by --prob-prefix." in text
+    assert "`bayescal clinical --threshold` computes the net benefit" in text
+    compared = run("compare", file, "--label", "label", "--prob", "p", "--prob", "both_0", *chosen)
+    assert compared.exit_code == 2
+    assert "by --prob-prefix." in compared.stderr
+    shown = run("report", file, "--label", "label", "--prob-prefix", "both_", *chosen)
+    assert shown.exit_code == 0
+    expected = bayescal.evaluate(table["label"], np.column_stack([1 - p, p]), rng=1)
+    if estimand == "accuracy":
+        assert expected.plug_in_of(estimand) == pytest.approx(table["right"].mean())
+        assert f" {table['right'].mean():.4f} " in shown.stdout
+    else:  # rows of one bin are not ordered
+        found = float(shown.stdout.split(" augrc ")[1].split()[4])
+        error = float(shown.stdout.split("AUGRC is known to within ")[1].split(";")[0])
+        assert 0.5 * error < found - expected.plug_in_of(estimand) < error
+    confidence = run("report", file, "--label", "right", "--prob", "p", "--target", "confidence", *chosen)
+    assert confidence.exit_code == 0
+
+
+def test_other_quantities_of_groups_are_in_python(tmp_path, refused):
+    pq.write_table(pa.table({"y": [0, 1, 1, 0], "p": [0.1, 0.9, 0.6, 0.4], "g": ["a", "a", "b", "b"]}), tmp_path / "g")
+    options = ["--label", "y", "--prob", "p", "--by", "g", "--estimand", "auc"]
+    assert "in Python, `result.table(estimand=...)` shows other quantities" in refused(tmp_path / "g", *options)
+    rows = bayescal.evaluate([0, 1, 1, 0], [0.1, 0.9, 0.6, 0.4], by=list("aabb"), draws=50, rng=1)
+    assert len(rows.table(estimand="auc")) == 2

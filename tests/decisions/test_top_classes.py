@@ -83,3 +83,41 @@ def test_impossible_k(rows, k, error, match):
 def test_one_column_is_refused():
     with pytest.raises(ValueError, match="needs a matrix"):
         bc.decisions.top_k([0, 1], [0.2, 0.7])
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"by": [0, 1]}, "`bayescal.evaluate.* has groups; here they are evaluated one at a time, as in `y_true"),
+        ({"target": "event"}, "The outcome is whether the true class is among the k most probable ones; others are"),
+        ({"estimand": "auc"}, "Methods of the result take it: `result.table\\(estimand='brier_score'\\)`"),
+        ({"prior_odd": 1}, "Did you mean 'prior_odds'?"),
+    ],
+)
+def test_foreign_keywords_have_a_remedy(rows, options, said):
+    with pytest.raises(TypeError, match=f"`decisions.top_k` takes no '{next(iter(options))}'. {said}"):
+        bc.decisions.top_k(*rows, 2, draws=20, **options)
+    assert bc.decisions.top_k(*rows, [1, 2], draws=20, rng=1).table(estimand="brier_score")
+
+
+def test_several_k_are_compared_as_the_message_says(rows):
+    """They are of the same rows: the difference of their plug-in values is that of `compare`."""
+    y, p = rows
+    top = bc.decisions.top_k(y, p, [1, 2], rng=1)
+    for named in (top.evaluations, top):
+        with pytest.raises(
+            TypeError, match=r"1 is not\. Pass .* of several k of `top_k`, are not independent: for them"
+        ):
+            bc.compare_independent(named)
+    order = np.argsort(-p, axis=1, kind="stable")
+    right = {str(k): (order[:, :k] == y[:, None]).any(axis=1) for k in (1, 2)}
+    stated = {str(k): np.sort(p, axis=1)[:, ::-1][:, :k].sum(axis=1) for k in (1, 2)}
+    compared = bc.compare(right, stated, target="confidence", rng=1)
+    for k in (1, 2):
+        assert compared[str(k)].plug_in == pytest.approx(top[k].plug_in, abs=1e-9)
+
+
+def test_an_auc_that_no_evaluation_has_is_refused_without_a_remedy(rows):
+    """Among all classes, the true one is always."""
+    with pytest.raises(ValueError, match=r"^k = 5: the AUC needs .* none with outcome 0\.$"):
+        bc.decisions.top_k(*rows, draws=20, rng=1).table(estimand="auc")

@@ -54,7 +54,8 @@ def test_an_event_has_no_accuracy(target):
     ev = bc.evaluate_counts(bc.BinnedCounts.from_arrays([0, 1], [0.2, 0.6], target=target), draws=10, rng=1)
     assert not hasattr(ev, "accuracy")
     assert "accuracy" not in [row["quantity"] for row in ev.table()]
-    with pytest.raises(ValueError, match=f"the target of these counts is '{target}'"):
+    remedy = "pass `target='confidence'`" if target == "event" else "evaluate the rows with `target='top-label'`"
+    with pytest.raises(ValueError, match=f"the target of these counts is '{target}'.*{remedy}"):
         ev.draws("accuracy")
     with pytest.raises(ValueError, match="only with a decision threshold"):
         ev.plug_in_of("accuracy")

@@ -7,7 +7,8 @@ import bayescal as bc
 from bayescal.cumulative.draws import curve_of
 from bayescal.cumulative.statistics import kuiper
 from bayescal.draws import BinDraws
-from bayescal.estimands.regret import regret_draws
+from bayescal.estimands.regret import observed_curve, regret_draws, rows_per_side
+from bayescal.stats.sums import effective_number
 
 EDGES = np.arange(11) / 10
 
@@ -118,11 +119,74 @@ def test_observed_largest_regret_by_hand():
     assert np.isnan(ev.row("largest_regret")["null_mean"])
 
 
+def timid(rows_per_bin):
+    """Scores in four bins from 0.4 to 0.6, whose outcomes have the shares 1/8, 3/8, 5/8 and 7/8."""
+    score = np.repeat([0.425, 0.475, 0.525, 0.575], rows_per_bin)
+    return np.concatenate([np.arange(rows_per_bin) < rows_per_bin * k / 8 for k in (1, 3, 5, 7)]), score
+
+
+def test_thresholds_with_no_rows_on_a_side_count():
+    """By hand and by all 16 rules on the bins: at 0.4 all are treated, and 1/4 (0.4 - 1/8) + 1/4 (0.4 - 3/8) is lost.
+
+    Only 0.45, 0.5 and 0.55 have rows on both sides, and lose at most 1/4 (0.45 - 3/8) = 0.01875.
+    """
+    y, score = timid(800)
+    ev = bc.evaluate(y, score, bins=20, rng=1)
+    observed, edges = observed_curve(ev.counts), ev.counts.bins.edges[1:-1]
+    rules = np.array(np.meshgrid(*[[False, True]] * 4)).reshape(4, -1).T
+    for t, found in zip(edges, observed, strict=True):
+        cost = np.where(np.vstack([score[::800] >= t, rules]), t * (1 - [[1, 3, 5, 7]] / np.array(8)), 0)
+        cost = cost + np.where(np.vstack([score[::800] >= t, rules]), 0, (1 - t) * np.array([[1, 3, 5, 7]]) / 8)
+        lost = cost.mean(axis=1)
+        assert found == pytest.approx(lost[0] - lost.min(), abs=1e-12)
+    assert ev.plug_in_of("largest_regret") == pytest.approx(0.075)
+    low, high = ev.largest_regret.interval(0.95)
+    assert 0.05 < low < 0.075 < high
+    inner = [t for t in edges if (score < t).any() and (score >= t).any()]
+    np.testing.assert_allclose(inner, [0.45, 0.5, 0.55])
+    assert max(ev.regret(t).interval(0.95)[1] for t in inner) < low
+    worst = ev.worst_regret()
+    assert worst.threshold == pytest.approx(0.4) or worst.threshold == pytest.approx(0.6)
+    with pytest.raises(ValueError, match=r"0\.4 has 0 below and 3.2e"):
+        ev.regret(0.4)
+    assert "16 of 19 thresholds have fewer than 5 (effective) rows on a side. They count" in worst.remarks[0]
+
+
+def test_a_timid_classifier_is_not_the_best():
+    y, score = timid(300)
+    right = np.repeat([0.125, 0.375, 0.625, 0.875], 300)
+    compared = bc.compare(y, {"timid": score, "right": right}, bins=20, rng=1)
+    assert compared.difference("timid", "right", estimand="largest_regret").interval(0.95)[0] > 0
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_rows_on_each_side_are_those_of_kish(weighted):
+    y, p = rows(200)
+    weights = np.random.default_rng(2).gamma(0.5, size=200) if weighted else None
+    counts = bc.evaluate(y, p * 0.9, weights=weights, bins=12, draws=20, rng=1).counts
+    w = np.ones(200) if weights is None else weights
+    for t, sides in zip(counts.bins.edges[1:-1], rows_per_side(counts).T, strict=True):
+        assert sides == pytest.approx([effective_number(w[p * 0.9 < t]), effective_number(w[p * 0.9 >= t])])
+
+
+def test_without_rows_the_largest_regret_is_that_of_the_prior():
+    """As the ECE: the draws are those that many evaluations of few rows have before their outcomes are known."""
+    ev = bc.evaluate_counts(bc.BinnedCounts.empty(10), rng=1)
+    assert np.isnan(ev.plug_in_of("largest_regret"))
+    assert np.isnan(observed_curve(ev.counts)).all()
+    worst = ev.worst_regret()
+    assert "per row under the prior, because there are no rows; the mean" in worst.sentence()
+    np.testing.assert_array_equal(worst.largest.values, ev.largest_regret.values)
+    assert not any("on a side" in each or "one bin is far off" in each for each in worst.remarks)
+    with pytest.raises(ValueError, match=r"0\.3 has 0 below and 0 from it on"):
+        ev.regret(0.3)
+
+
 def test_the_largest_regret_needs_edges_and_the_shrinkage_model():
     y, p = rows(400)
     for options, match in (
         ({"model": "dirichlet"}, "needs `model='shrinkage'`"),
-        ({"cluster": np.arange(400) // 2}, "independent rows"),
+        ({"cluster": np.arange(400) // 2}, "independent rows: the regret, which is at most the ECE, would"),
         ({"bins": 1}, "needs 2 to 200 bins"),
         ({"bins": 201}, "there are 201"),
     ):

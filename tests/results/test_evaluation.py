@@ -377,8 +377,27 @@ def test_an_estimand_that_the_counts_lack_is_no_attribute():
     # a class without rows names itself
     classes = bc.evaluate([0, 0, 1], np.eye(3)[[0, 0, 1]] * 0.8 + 0.2 / 3, target="classwise", draws=50, rng=1)
     assert not hasattr(classes[2], "auc")
-    with pytest.raises(AttributeError, match=r"class 2: the AUC needs .* evaluate this class as an event"):
+    with pytest.raises(AttributeError, match=r"class 2: the AUC needs .* none with outcome 1\.$"):
         _ = classes[2].auc
+
+
+def test_a_class_is_evaluated_as_an_event_if_the_event_has_the_quantity():
+    rng = np.random.default_rng(1)
+    y, p, cluster = np.arange(60) % 3, rng.dirichlet([2, 2, 2], 60), np.arange(60) // 2
+    options = {"cluster": cluster, "draws": 50, "rng": 1}
+    of_class, event = bc.evaluate(y, p, target="classwise", **options)[2], bc.evaluate(y == 2, p[:, 2], **options)
+    for name, helps in {"auc": True, "log_score": True, "largest_regret": False, "accuracy": False}.items():
+        assert hasattr(event, name) == helps
+        with pytest.raises(AttributeError, match="class 2: ") as caught:
+            getattr(of_class, name)
+        assert ("evaluate this class as an event" in str(caught.value)) == helps
+
+
+def test_without_rows_there_is_no_risk_of_kept_predictions():
+    empty = bc.evaluate_counts(bc.BinnedCounts.empty(10), draws=50, rng=1)
+    assert not hasattr(empty, "augrc")
+    with pytest.raises(ValueError, match="a selective risk needs rows; these counts have none"):
+        empty.draws("augrc")
 
 
 def test_an_estimand_that_raises_for_another_reason_is_not_hidden(monkeypatch):

@@ -80,6 +80,28 @@ def test_a_quantity_without_the_model_is_said_to_be_the_same(evaluation):
     assert labels.sensitivity(estimand="auc").spec.startswith("top-label AUC, ")
 
 
+def test_models_without_the_quantity_are_refused_with_a_call_that_works(evaluation):
+    for models in (("shrinkage", "dirichlet"), "dirichlet"):
+        with pytest.raises(
+            ValueError, match=r"`models` must be models under which 'largest_regret' exists; "
+        ) as caught:
+            evaluation.sensitivity(models, estimand="largest_regret")
+    call = str(caught.value).split("`")[-2]
+    found = eval(f"evaluation.{call}", {"evaluation": evaluation})  # the call that the message names
+    assert len(found) == 7
+    np.testing.assert_array_equal(found["shrinkage", "default"].largest_regret.values, evaluation.largest_regret.values)
+    assert "posterior mean of the largest regret lies between" in found.sentence()
+
+
+def test_a_quantity_that_the_evaluation_lacks_is_refused_at_once(evaluation):
+    """Not only when the result is printed."""
+    dirichlet = bc.evaluate_counts(evaluation.counts, model="dirichlet", draws=50, rng=1)
+    with pytest.raises(ValueError, match="needs `model='shrinkage'`"):
+        dirichlet.sensitivity("shrinkage", estimand="largest_regret")
+    with pytest.raises(ValueError, match="the accuracy needs rows"):
+        evaluation.sensitivity(estimand="accuracy")
+
+
 def test_exports(result):
     assert result.to_frame().index.names == ["model", "prior"]
     assert '"kind": "ModelSensitivity"' in result.to_json()

@@ -42,6 +42,30 @@ def test_few_rows_are_named(ev):
     assert "With fewer than 500 rows" in remark
 
 
+def test_few_thresholds_are_named_and_more_find_a_larger_regret():
+    """Four scores above 0.6 with events in a share 0.55: right at 0.5; at 0.75, three are treated and lose 0.2 each."""
+    score = np.repeat([0.2, 0.65, 0.75, 0.85, 0.95], 400)
+    y = np.concatenate([np.arange(400) < 80, np.tile(np.arange(400) < 220, 4)])
+    few, more = (bc.evaluate(y, score, bins=bins, draws=500, rng=1).worst_regret() for bins in (2, 20))
+    assert few.observed == pytest.approx([0.0])
+    assert more.observed.max() == pytest.approx(3 / 5 * (0.75 - 0.55))
+    (remark,) = few.remarks
+    assert remark.startswith("The regret was computed at 1 threshold only, and may be larger at others. For these, ")
+    assert "The largest regret of 1 threshold is" in few.sentence()
+    assert not any("only" in each for each in more.remarks)
+    edges = [0, *np.arange(0.3, 0.75, 0.05), 1]
+    nine = bc.evaluate(y, score, bins=edges, draws=50, rng=1).worst_regret()
+    assert len(nine.thresholds) == 9
+    assert "at 9 thresholds only" in nine.remarks[0]
+    ten = bc.evaluate(y, score, bins=[*edges[:-1], 0.8, 1], draws=50, rng=1).worst_regret()
+    assert len(ten.thresholds) == 10
+    assert not any("only" in each for each in ten.remarks)
+
+
+def test_a_table_of_estimands_says_that_thresholds_are_edges(ev):
+    assert "inner edges of the bins; between them" in " ".join(ev.sheet(estimands=["largest_regret"]).remarks)
+
+
 def test_table_words_and_picture(ev):
     worst = ev.worst_regret()
     frame = worst.to_frame()

@@ -5,6 +5,7 @@ import pytest
 
 import bayescal as bc
 from bayescal import ClasswiseCounts
+from bayescal.estimands.registry import registered
 from bayescal.results.remarks import (
     grid_remarks,
     hidden_errors,
@@ -169,7 +170,8 @@ def test_counts_that_do_not_order_rows_name_the_remedy_and_merged_ones_do_not():
     rng = np.random.default_rng(1)
     p = rng.random(500)
     fine = BinnedCounts.from_arrays(rng.random(500) < p, p, bins=1500)
-    (merged,), (coarse,) = grid_remarks(fine.coarsen(15)), grid_remarks(BinnedCounts.from_arrays(p > 0.5, p, bins=5))
+    coarse = BinnedCounts.from_arrays(p > 0.5, p, bins=5)
+    (merged,), (coarse,) = (grid_remarks(each, [registered()["auc"]]) for each in (fine.coarsen(15), coarse))
     assert "`bayescal count --bins 1500`, then `bayescal report --bins 15`" in coarse
     assert merged.endswith("includes this error.")
 
@@ -266,3 +268,38 @@ def test_example_of_rows_in_clusters():
 
 def test_example_of_several():
     assert of_several({"north": ("Few rows.",), "south": (), "west": ("Few rows.",)}) == ["north, west: Few rows."]
+
+
+def test_rows_that_counts_do_not_order_are_named_with_the_error_of_the_augrc():
+    """By brute force: with the right predictions of each bin first or last, the AUGRC differs by twice the error."""
+    rng = np.random.default_rng(5)
+    place, right = rng.integers(0, 5, 300), rng.random(300) < 0.8
+    middle = (place + 0.5) / 5
+    counts = bc.BinnedCounts.from_arrays(right, middle, bins=5)
+    ends = [
+        bc.evaluate(right, middle + way * np.where(right, 0.01, -0.01), target="confidence", draws=20, rng=1)
+        for way in (1, -1)
+    ]
+    low, high = (each.plug_in_of("augrc") for each in ends)
+    ev = bc.evaluate_counts(counts, draws=20, rng=1)
+    assert ev.plug_in_of("augrc") == pytest.approx((low + high) / 2)
+    (remark,) = (each for each in ev.sheet(estimands=["augrc"]).remarks if "do not order rows" in each)
+    assert f"the AUGRC is known to within {(high - low) / 2:.2g}; its interval does not include this error" in remark
+    for known in ends:
+        assert not any("do not order" in each for each in known.sheet(estimands=["augrc", "atb"]).remarks)
+    only = bc.evaluate_counts(bc.BinnedCounts.from_arrays([1, 1], [0.2, 0.3], bins=1), draws=20, rng=1)
+    assert not any("do not order" in each for each in only.sheet(estimands=["augrc"]).remarks)
+
+
+def test_the_plug_in_atb_of_bins_is_no_number_for_a_leaderboard():
+    """Between the confidences 0.4 and 0.8, sums of gaps are -0.2 and 0.1 on both sides; one bin has their sum only."""
+    y, p = np.tile([0, 1], 20), np.tile([0.4, 0.8], 20)
+    ev = bc.evaluate(y, p, bins=1, draws=20, rng=1)
+    of_counts = bc.evaluate_counts(bc.BinnedCounts.from_arrays(y, p, bins=1, target="event"), draws=20, rng=1)
+    between, whole = (-0.4 / 2) ** 2 + (0.2 / 2) ** 2, (-0.4 / 2 + 0.2 / 2) ** 2
+    assert ev.plug_in_of("atb") == pytest.approx(0.4 * between + 0.6 * whole)
+    assert of_counts.plug_in_of("atb") == pytest.approx(whole)
+    said = "the plug-in ATB is that of the means of the bins, not the number for a leaderboard"
+    for each, bins_only in ((ev, False), (of_counts, True)):
+        assert any(said in remark for remark in each.sheet(estimands=["atb"]).remarks) == bins_only
+    assert not any(said in remark for remark in of_counts.sheet().remarks)

@@ -41,8 +41,6 @@ def calibration_curve(
     prior_exact : float, default 0.1
         Prior probability of exact calibration in the draws, in [0, 1). With 0, few intervals of the ICI contain 0, even
         if the classifier is calibrated.
-    draws, rng
-        As for `bayescal.evaluate`.
 
     Returns
     -------

@@ -127,13 +127,7 @@ class LogitCounts(Sums):
 
     @classmethod
     def empty(cls, step: float = STEP) -> "LogitCounts":
-        """Return counts without rows: adding them changes nothing.
-
-        Parameters
-        ----------
-        step : float, default 0.05
-            Width of the cells on the logit scale.
-        """
+        """Return counts without rows: adding them changes nothing."""
         return cls(BinnedCounts.empty(logit_bins(step), target="event"))
 
     @classmethod
@@ -146,8 +140,6 @@ class LogitCounts(Sums):
             Whether the event happened.
         y_prob : array-like of float, shape (n_rows,)
             Probability of the event, in [0, 1].
-        step : float, default 0.05
-            Width of the cells on the logit scale, in [0.001, 1].
 
         Raises
         ------
@@ -172,8 +164,6 @@ class LogitCounts(Sums):
         ----------
         predictions : Predictions or Columns
             The rows.
-        step : float, default 0.05
-            Width of the cells on the logit scale.
         """
         return cls(BinnedCounts.from_predictions(predictions, bins=logit_bins(step)))
 
@@ -200,8 +190,6 @@ class LogitCounts(Sums):
             Column of outcomes: 0 and 1, or booleans.
         y_prob : str, default "y_prob"
             Column of probabilities of the event, in [0, 1].
-        step : float, default 0.05
-            Width of the cells on the logit scale.
 
         Examples
         --------

@@ -110,12 +110,9 @@ def row_sums(
     answers = answers_of(source, query.of, [*columns.values(), *by])
     table = {name: [v for answer in answers for v in answer[name]] for name in (answers[0] if answers else {})}
     _checks.not_empty("frame", sum(table.get("n", [])))
-    return rows_read(table, query, {**names, BY: labels}, _categories(dtypes.get(labels)))
-
-
-def _categories(dtype: Any) -> list[Any] | None:
-    """Return the categories of an ordered column of labels, in their order."""
-    return list(dtype.categories) if isinstance(dtype, nw.Enum) else None
+    ordered = dtypes.get(labels)
+    categories = list(ordered.categories) if isinstance(ordered, nw.Enum) else None
+    return rows_read(table, query, {**names, BY: labels}, categories)
 
 
 class Query:
