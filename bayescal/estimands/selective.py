@@ -352,12 +352,17 @@ def _require(counts: Counts) -> None:
     require_clusters_in_ranks(counts, "by_cluster", "a selective risk")
 
 
+def augrc_grid_error(ranks: Ranks) -> float:
+    """Return the largest error of the AUGRC because the order of rows inside bins is not known."""
+    total = float(ranks.total.sum())
+    bins = isinstance(ranks.grid, Bins) and total > 0
+    return float(ranks.weight.prod(axis=0).sum() / (2 * total**2)) if bins else 0.0
+
+
 def _variance_and_error(ranks: Ranks) -> tuple[float, float]:
     """Return the variance of the AUGRC over data sets, with a wrong row more, and its largest error inside bins."""
-    total = float(ranks.total.sum())
-    rows = total**2 / float(ranks.weight_sq.sum())
-    error = float(ranks.weight.prod(axis=0).sum() / (2 * total**2)) if isinstance(ranks.grid, Bins) else 0.0
-    return (ranks.influence_variance("risk_influences") + 1 / (rows + 1)) / rows, error
+    rows = float(ranks.total.sum()) ** 2 / float(ranks.weight_sq.sum())
+    return (ranks.influence_variance("risk_influences") + 1 / (rows + 1)) / rows, augrc_grid_error(ranks)
 
 
 def correlation_of_augrcs(counts: Sequence[Counts], pairs: Mapping[tuple[int, int], Paired]) -> Floats:
@@ -437,7 +442,7 @@ def augrc(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draws:
     >>> ev.augrc.interval(0.95)
     (0.0..., 0.4...)
     """
-    name, error = "augrc", _variance_and_error(grid_of(counts))[1]
+    name, error = "augrc", augrc_grid_error(grid_of(counts))
     if error > 0:
         name += f" (to within {error:.2g}, because the order of rows inside bins is not known)"
     return Draws(selection_of(bin_draws, counts, rng).area(), name)

@@ -10,8 +10,8 @@ from bayescal.estimands.area_under_roc import auc_grid_error, grid_of
 from bayescal.estimands.errors import SHARE_OF_E90, e90_bins
 from bayescal.estimands.estimand import Estimand
 from bayescal.estimands.plug_in import observed_bins
+from bayescal.estimands.selective import augrc_grid_error
 from bayescal.stats.binned import BinnedCounts
-from bayescal.stats.bins import Bins
 from bayescal.stats.clusters import clusters_of
 from bayescal.stats.contract import Counts, HasSpread
 from bayescal.stats.ranks import Ranks
@@ -167,29 +167,22 @@ def rows_in_clusters(n_rows: int, number: int, *, weighted: bool) -> str:
 
 
 def grid_remarks(counts: Counts, estimands: Iterable[Estimand]) -> list[str]:
-    """Return remarks on estimands of the order of rows, if the grid of the counts ties them, and on the plug-in ATB."""
+    """Return remarks on estimands of the order of rows, if the grid of the counts ties them."""
     asked, errors = {name for each in estimands for name in (each.name, *each.needs)}, {}
     if "outcomes" in asked:
-        errors["AUC"] = auc_grid_error(counts), "includes"
-    if "augrc" in asked and 0 < counts.k.sum() < counts.n_rows:  # a (1 - a) (1 - AUC) + (1 - a)^2 / 2, if a are right
-        right = float(counts.share[counts.occupied] @ counts.accuracy[counts.occupied])
-        errors["AUGRC"] = right * (1 - right) * auc_grid_error(counts), "does not include"
+        errors["AUC"] = auc_grid_error(counts)
+    if "augrc" in asked:
+        errors["AUGRC"] = augrc_grid_error(grid_of(counts))
     remedy = (
         " To reduce it, evaluate the rows in Python (a class as an event), or count in many bins and merge them: "
         "`bayescal count --bins 1500`, then `bayescal report --bins 15`."
     )
-    texts = [
-        f"The counts do not order rows of one bin, so the {name} is known to within {error:.2g}; its interval "
-        f"{includes} this error.{remedy * (error > SMALL_GRID_ERROR)}"
-        for name, (error, includes) in errors.items()
+    return [
+        f"The counts do not order rows of one bin, so the {name} is known to within {error:.2g}; its interval includes "
+        f"this error.{remedy * (error > SMALL_GRID_ERROR)}"
+        for name, error in errors.items()
         if error
     ]
-    if "atb" in asked and counts.n_rows and isinstance(grid_of(counts).grid, Bins):
-        texts.append(
-            "The counts do not hold the confidence of each row, so the plug-in ATB is that of the means of the bins, "
-            "not the number for a leaderboard. For this, evaluate the rows in Python."
-        )
-    return texts
 
 
 def of_several(remarks: Mapping[str, tuple[str, ...]]) -> list[str]:
