@@ -227,9 +227,23 @@ def l2_interval(counts: BinnedCounts, prob: float) -> Interval:
 def squared_l2_interval(counts: BinnedCounts, prob: float) -> Interval:
     r"""Compute the interval of Sun et al. for the squared l_2 error.
 
-    Its parameters are those of `l2_interval`, with :math:`1 - \alpha` for `prob`. The third number is the debiased
-    estimate, or 0 if it is negative. If the interval excludes 0, its lower end is positive. There must be unweighted
-    rows with sums of losses, and bins of equal width; otherwise, a `ValueError` says what is missing.
+    Parameters
+    ----------
+    counts : BinnedCounts
+        Counts of unweighted rows in equal-width bins, with sums of losses.
+    prob : float
+        Nominal probability :math:`1 - \alpha`.
+
+    Returns
+    -------
+    (low, high, estimate) : tuple of float
+        The ends; and the debiased estimate, or 0 if it is negative. If the interval excludes 0, its lower end is
+        positive.
+
+    Raises
+    ------
+    ValueError
+        If there are no rows, they are weighted, the bins have unequal widths, or the counts lack sums of losses.
 
     Notes
     -----
@@ -251,6 +265,15 @@ def squared_l2_interval(counts: BinnedCounts, prob: float) -> Interval:
     .. [1] Y. Sun, P. Chaudhari, I. J. Barnett and E. Dobriban (2024), "A confidence interval for the l_2 expected
        calibration error", arXiv:2408.08998.
     .. [2] https://github.com/sylydya/CI-ECE, files ``experiments/estimator.py`` and ``experiments/plot.ipynb``.
+
+    Examples
+    --------
+    >>> import bayescal as bc
+    >>> from bayescal.verify.methods import squared_l2_interval
+    >>> from bayescal.datasets.simulate import simulate
+    >>> rows = simulate(2000, population="flat", curve="temperature", rng=1)
+    >>> squared_l2_interval(bc.BinnedCounts.from_arrays(rows.outcome, rows.confidence), 0.95)
+    (0.0019, 0.0072, 0.0043)
     """
     sums = _Sums.of(counts)
     z_one, z_two = (float(ndtri(1 - tail)) for tail in (1 - prob, (1 - prob) / 2))  # one-sided and two-sided
