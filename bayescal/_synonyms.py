@@ -26,6 +26,11 @@ PROBABILITIES = (
     "yproba ypred yscore yhat probs probas proba probability probabilities prob prediction predictions preds pred "
     "predicted score scores confidence confidences forecast p pr modelnames psource yprobsource"
 )
+TARGETS = "target task multiclass average"
+WEIGHTS = "sampleweight sampleweights weight weights w importanceweights"
+ESTIMANDS = "estimand estimands metric metrics scoring"
+DIFFERENCES = "delta diff differences compare difference"
+CLUSTERS = "cluster clusters clusterid subject subjects"
 #: Words for columns of rows, without `prob`, which is also the probability of an interval.
 COLUMNS = f"ytrue yprob {LABELS} {PROBABILITIES}".replace(" prob ", " ")
 RECALIBRATION = "bayescal.clinical.recalibration(y_true, y_prob)"
@@ -99,49 +104,38 @@ TABLE = (
           "cumulative.subpopulation:score", "cumulative.screen:score", "count_file:prob", "labels.count_file:prob",
           "shift.count_files:prob")),
     Meant(COLUMNS, "Labels and probabilities are evaluated by", (), f"{EVALUATE})"),
-    Meant(f"ytrue {LABELS}", "Rows are added by", ("y_true",), "monitor.add(y_true, y_prob, time=12)",
-          of="monitoring"),
-    Meant(COLUMNS, "Rows are added by", ("y_prob",), "monitor.add(y_true, y_prob, time=12)",
-          of="monitoring"),
-    Meant(COLUMNS, "Labels and probabilities of a pilot become counts by", (),
-          f"{COUNTS})", of="planning"),
+    Meant(f"ytrue {LABELS}", "Rows are added by", ("y_true",), "monitor.add(y_true, y_prob, time=12)", of="monitoring"),
+    Meant(COLUMNS, "Rows are added by", ("y_prob",), "monitor.add(y_true, y_prob, time=12)", of="monitoring"),
+    Meant(COLUMNS, "Labels and probabilities of a pilot become counts by", (), f"{COUNTS})", of="planning"),
     Meant("correct correctness iscorrect hits", "Whether predictions are right is counted by", (),
           "bayescal.count_file(path, label='correct', prob='confidence', target='confidence')", of="count_file"),
     Meant("correct correctness iscorrect hits", "Whether predictions are right is evaluated by", (),
           "bayescal.evaluate(correct, confidence, target='confidence')"),
     Meant("yprobtarget ptarget targetprob ytargetprob probtarget", "Predictions for a target without labels are",
           ("y_prob_target",), "bayescal.shift.class_priors(y_true, y_prob, y_prob_target)"),
-    Meant("ytarget ytruetarget labelstarget targetlabels",
-          "Labels of the target are not used. If they are known, the evaluation needs no shift:",
-          (), "bayescal.evaluate(y_target, y_prob_target)", of="shift"),
-    Meant("sampleweight sampleweights weight weights w importanceweights", "Under covariate shift, ratios of "
+    Meant("ytarget ytruetarget labelstarget targetlabels", "Labels of the target are not used. If they are known, the "
+          "evaluation needs no shift:", (), "bayescal.evaluate(y_target, y_prob_target)", of="shift"),
+    Meant(WEIGHTS, "Under covariate shift, ratios of "
           "densities are", ("weights",), f"bayescal.shift.covariate{SHIFTED}, weights=weights)", of="shift"),
-    Meant("sampleweight sampleweights weight weights w importanceweights", "With a judge all rows have equal weights.",
-          of="labels"),
+    Meant(WEIGHTS, "With a judge all rows have equal weights.", of="labels"),
     Meant("judge judges grader llmjudge judgelabels annotator", "Labels of an imperfect judge are used by", ("judge",),
           "bayescal.labels.judged(y_true, y_prob, judge=judge)` or "
           "`bayescal.labels.compare_judged(y_true, models, judge=judge)"),
-    Meant("sampleweight sampleweights weight weights w importanceweights", "The statistics are defined for rows of "
-          "equal weight; weighted rows are evaluated by", (), f"{EVALUATE}, weights=weights)",
-          of="clinical.calibration_tests"),
-    Meant("sampleweight sampleweights weight weights w importanceweights", "Weights belong to rows:", ("weights",),
+    Meant(WEIGHTS, "The statistics are defined for rows of equal weight; weighted rows are evaluated by", (),
+          f"{EVALUATE}, weights=weights)", of="clinical.calibration_tests"),
+    Meant(WEIGHTS, "Weights belong to rows:", ("weights",),
           f"{EVALUATE}, weights=weights)` or `{COUNTS}, weights=weights)"),
     Meant("sensitivefeatures groups group groupby by", "Groups are compared with the population by", ("member",),
-          "bayescal.cumulative.screen(y_true, y_prob, by=site)",
-          of="cumulative.difference cumulative.subpopulation"),
+          "bayescal.cumulative.screen(y_true, y_prob, by=site)", of="cumulative.difference cumulative.subpopulation"),
     Meant("sensitivefeatures groups group groupby by subgroup subgroups protected strata mask",
           "Groups of rows are evaluated by", ("by", "member"), f"{EVALUATE}, by=site)"),
-    Meant("cluster clusters clusterid subject subjects", "Intervals are those of independent rows.",
-          of="monitoring planning scores shift"),
-    Meant("cluster clusters clusterid subject subjects",
-          "Intervals are those of independent rows: keep one row per cluster, chosen at random. With a judge, rows in "
-          "clusters are evaluated, one classifier at a time, by", ("cluster",),
+    Meant(CLUSTERS, "Intervals are those of independent rows.", of="monitoring planning scores shift"),
+    Meant(CLUSTERS, "Intervals are those of independent rows: keep one row per cluster, chosen at random. With a "
+          "judge, rows in clusters are evaluated, one classifier at a time, by", ("cluster",),
           "bayescal.labels.judged(y_true, y_prob, judge=judge, cluster=patient)", of="labels"),
-    Meant("cluster clusters clusterid subject subjects",
-          "Intervals are those of independent rows; rows in clusters are evaluated by", (),
+    Meant(CLUSTERS, "Intervals are those of independent rows; rows in clusters are evaluated by", (),
           f"{EVALUATE}, cluster=patient)", of="clinical cumulative"),
-    Meant("cluster clusters clusterid subject subjects",
-          "Intervals are those of independent rows; rows in clusters are evaluated by", ("cluster",),
+    Meant(CLUSTERS, "Intervals are those of independent rows; rows in clusters are evaluated by", ("cluster",),
           f"{EVALUATE}, cluster=patient)"),
     Meant("pooling pooled partialpooling", "Groups are pooled by", ("pooling",),
           f"{EVALUATE}, by=site, pooling='partial')"),
@@ -156,16 +150,14 @@ TABLE = (
     Meant("sensitivefeatures groups group groupby by", "`bayescal.evaluate(y_true, y_prob, by=site)` has groups; here "
           "they are evaluated one at a time, as in `y_true[site == 'A'], y_prob[site == 'A']`.",
           of="decisions.top_k decisions.selective decisions.loss_ratio"),
-    Meant("target task multiclass average", "The outcome is whether the true class is among the k most probable ones; "
+    Meant(TARGETS, "The outcome is whether the true class is among the k most probable ones; "
           "others are evaluated by `bayescal.evaluate`.", of="decisions.top_k"),
-    Meant("estimand estimands metric metrics scoring", "Methods of the result take it: "
-          "`result.table(estimand='brier_score')`.", of="decisions.top_k"),
-    Meant("target task multiclass average", "It is about one event, for two classes with the probabilities "
+    Meant(ESTIMANDS, "Methods of the result take it: `result.table(estimand='brier_score')`.", of="decisions.top_k"),
+    Meant(TARGETS, "It is about one event, for two classes with the probabilities "
           "`y_prob[:, 1]`.", of="clinical.recalibration clinical.summary cumulative decisions.net_benefit "
           "decisions.loss_ratio ThresholdCounts"),
-    Meant("target task multiclass average", "It follows from `y_prob`: a column is about an event, a matrix about all "
-          "classes.", of="shift"),
-    Meant("target task multiclass average", "The outcome is chosen by", ("target",), f"{EVALUATE}, target='event')"),
+    Meant(TARGETS, "It follows from `y_prob`: a column is about an event, a matrix about all classes.", of="shift"),
+    Meant(TARGETS, "The outcome is chosen by", ("target",), f"{EVALUATE}, target='event')"),
     Meant("time times timestamp", "Windows of time are made by", ("time",),
           "bayescal.monitoring.CalibrationMonitor(window='1d')",
           of="CalibrationMonitor CalibrationMonitor.add CalibrationMonitor.add_counts"),
@@ -259,23 +251,18 @@ TABLE = (
     Meant(PROBS, "The probability of an interval is given to the result:", ("prob=0.95",), "result.ece.interval(0.9)` "
           "or `result.interval(prob=0.9)` or `result.table(prob=0.9)` or `result.band(prob=0.9)"),
     # --- quantities
-    Meant("power assurance", "The probability that the goal is met is", ("assurance",),
-          f"{PLAN}, assurance=0.8)"),
-    Meant("norm ord order", "The norm is chosen by its order, which is 1 for the ECE:",
-          ("plug_in_error:order", "estimands.lp_error:p"),
-          f"{EVALUATE}).lp_error(2)` or `bayescal.plug_in_error(y_true, y_prob, order=2)"),
+    Meant("power assurance", "The probability that the goal is met is", ("assurance",), f"{PLAN}, assurance=0.8)"),
+    Meant("norm ord order", "The norm is chosen by its order, which is 1 for the ECE:", ("plug_in_error:order",
+          "estimands.lp_error:p"), f"{EVALUATE}).lp_error(2)` or `bayescal.plug_in_error(y_true, y_prob, order=2)"),
     Meant("debias debiased", "The plug-in value without its bias is", ("debiased",),
           "bayescal.plug_in_error(y_true, y_prob, order=2, debiased=True)"),
-    Meant("estimand estimands metric metrics scoring", "The score is `score='brier'` or `score='log'`; errors of "
+    Meant(ESTIMANDS, "The score is `score='brier'` or `score='log'`; errors of "
           "calibration are compared by", (), "bayescal.compare(labels, matrices)", of="scores.compare"),
-    Meant("estimand estimands metric metrics scoring", "Methods of the result take it:", (),
-          f"{COMPARE}).table(estimand='auc')",
+    Meant(ESTIMANDS, "Methods of the result take it:", (), f"{COMPARE}).table(estimand='auc')",
           of="compare compare_counts compare_independent compare_over_datasets survival.compare"),
-    Meant("estimand estimands metric metrics scoring", "Results have all estimands:",
-          ("estimand", "estimands"), f"{EVALUATE}).auc"),
+    Meant(ESTIMANDS, "Results have all estimands:", ("estimand", "estimands"), f"{EVALUATE}).auc"),
     Meant("score scoring", "The score is chosen by", (), "bayescal.scores.compare(labels, matrices, score='log')"),
-    Meant("rope margin equivalence", "The region of practical equivalence is", ("rope",),
-          f"{COMPARE}, rope=0.01)"),
+    Meant("rope margin equivalence", "The region of practical equivalence is", ("rope",), f"{COMPARE}, rope=0.01)"),
     Meant("share", "The share of rows with larger errors is", (),
           f"bayescal.estimands.largest_error({EVALUATE}).bin_draws, share=0.05)"),
     Meant("nb netbenefit decisioncurve threshold thresholds difference delta puseful treatall",
@@ -307,17 +294,14 @@ TABLE = (
           f"{EVALUATE}).brier_score"),
     Meant("logscore logloss", "Right-censored rows have no log score.", of="survival"),
     Meant("logscore logloss", "The log score is", ("log_score", "evaluation.log_score"), f"{EVALUATE}).log_score"),
-    Meant("mce maxcalibrationerror maximumcalibrationerror maximumerror maxerror",
-          "`e90` is the largest error that 10 % of the population have; that of any row is", ("emax",),
-          of="CalibrationCurve"),
-    Meant("mce maxcalibrationerror maximumcalibrationerror",
-          "No interval of the maximum calibration error (MCE) is reliable. `e90_bins` of a result is the 90th "
-          "percentile of the error (E90 of bins); draws and plug-in value of the MCE are", (),
-          f"bayescal.estimands.largest_error({EVALUATE}).bin_draws)` and "
+    Meant("mce maxcalibrationerror maximumcalibrationerror maximumerror maxerror", "`e90` is the largest error that 10 "
+          "% of the population have; that of any row is", ("emax",), of="CalibrationCurve"),
+    Meant("mce maxcalibrationerror maximumcalibrationerror", "No interval of the maximum calibration error (MCE) is "
+          "reliable. `e90_bins` of a result is the 90th percentile of the error (E90 of bins); draws and plug-in value "
+          "of the MCE are", (), f"bayescal.estimands.largest_error({EVALUATE}).bin_draws)` and "
           "`bayescal.plug_in_error(y_true, y_prob, order=float('inf'))"),
-    Meant("ace adaptiveece adaptivecalibrationerror",
-          "The average calibration error is no estimand of this package. The adaptive calibration error is", (),
-          f"{EVALUATE}, binning='equal-mass').ece` or, for a matrix, "
+    Meant("ace adaptiveece adaptivecalibrationerror", "The average calibration error is no estimand of this package. "
+          "The adaptive calibration error is", (), f"{EVALUATE}, binning='equal-mass').ece` or, for a matrix, "
           "`bayescal.evaluate(labels, matrix, target='classwise', binning='equal-mass').ece"),
     Meant("sce classwiseece staticcalibrationerror", "The classwise ECE is", (),
           "bayescal.evaluate(labels, matrix, target='classwise').ece"),
@@ -325,9 +309,8 @@ TABLE = (
           f"{CUMULATIVE}.kuiper"),
     Meant("ks kserror ksstatistic kolmogorovsmirnov kolmogorovsmirnovstatistic pkolmogorovsmirnov",
           "The Kolmogorov-Smirnov statistic is", ("kolmogorov_smirnov",), f"{CUMULATIVE}.kolmogorov_smirnov"),
-    Meant("citl inthelarge calibrationinthelarge large meancalibration calibrationatlarge",
-          "The calibration in the large is", ("in_the_large", "recalibration.in_the_large"),
-          f"{RECALIBRATION}.in_the_large"),
+    Meant("citl inthelarge calibrationinthelarge large meancalibration calibrationatlarge", "The calibration in the "
+          "large is", ("in_the_large", "recalibration.in_the_large"), f"{RECALIBRATION}.in_the_large"),
     Meant("intercept calibrationintercept a alpha", "The intercept is", ("intercept", "recalibration.intercept"),
           f"{RECALIBRATION}.intercept", of="Recalibration ClinicalSummary ModelParts"),
     Meant("slope calibrationslope b beta", "The slope is", ("slope", "recalibration.slope"),
@@ -382,14 +365,13 @@ TABLE = (
     Meant("all treatall nball", "The net benefit of treating all is", ("treat_all", "net_benefit.treat_all")),
     Meant("none treatnone nbnone", "The net benefit of treating none is 0 at every threshold, that of treating all is",
           ("treat_all", "net_benefit.treat_all"), of="NetBenefit ClinicalSummary"),
-    Meant("delta diff differences compare difference", "Differences between periods are",
+    Meant(DIFFERENCES, "Differences between periods are",
           ("difference(first, second)",), "monitor.change((0, 4))", of="monitoring"),
-    Meant("delta diff differences compare difference", "Several models are compared by", ("difference(first, second)",),
+    Meant(DIFFERENCES, "Several models are compared by", ("difference(first, second)",),
           "bayescal.decisions.net_benefit(y_true, models, [0.1, 0.2])", of="decisions"),
-    Meant("delta diff differences compare difference", "Several models are compared by",
-          ("net_benefit.difference(first, second)",), "bayescal.clinical.summary(y_true, models, [0.1, 0.2])",
-          of="clinical"),
-    Meant("delta diff differences compare difference", "Differences are",
+    Meant(DIFFERENCES, "Several models are compared by", ("net_benefit.difference(first, second)",),
+          "bayescal.clinical.summary(y_true, models, [0.1, 0.2])", of="clinical"),
+    Meant(DIFFERENCES, "Differences are",
           ("difference(first, second)", "net_benefit.difference(first, second)"), f"{COMPARE})"),
     Meant("puseful useful probuseful", "The probability that a model is useful is",
           ("p_useful", "net_benefit.p_useful")),
@@ -421,8 +403,7 @@ TABLE = (
     Meant("pvalue pvalues p significance", "There is no P-value; the probability that recalibration lowers the loss is",
           (), "result.mean_ratio.pr(lambda ratio: ratio < 1)", of="LossRatio"),
     Meant("pvalue pvalues p significance", "There is no P-value; the probability that the first classifier is better "
-          "at each share is", (), "result.difference(first, second).pr(lambda gap: gap < 0)",
-          of="SelectivePrediction"),
+          "at each share is", (), "result.difference(first, second).pr(lambda gap: gap < 0)", of="SelectivePrediction"),
     Meant("pvalue pvalues p significance", "P-values of tests of the assumptions about a judge are",
           ("p_errors_alike", "p_checked_at_random"), of="JudgeReport"),
     Meant("pvalue pvalues p significance", "There is no P-value.",
