@@ -1,6 +1,7 @@
 """Selective prediction: rows -> counts with ranks -> joint draws of the shares that are kept -> SelectivePrediction."""
 
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from bayescal.decisions.selective_result import SelectivePrediction
 from bayescal.decisions.thresholds import UNNAMED
 from bayescal.estimands.area_under_roc import grid_of
 from bayescal.estimands.estimand import EVENTS
-from bayescal.estimands.selective import CELLS, Cells, Selection, adder, draw_prior, prior_in_cells
+from bayescal.estimands.selective import CELLS, Cells, Selection, adder, draw_priors
 from bayescal.results.remarks import of_several
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.clusters import masses_of_units, require_several_clusters
@@ -27,6 +28,8 @@ from bayescal.stats.sums import sums_at
 
 #: Bins of the counts; the posterior depends on the ranks of the rows only.
 BINS = 15
+#: Share of the most confident rows by which classifiers are compared.
+TOP = 0.1
 #: Largest number of combinations of cells of several classifiers: the time of joint draws is proportional to it.
 MOST_COMBINATIONS = 20_000
 
@@ -197,17 +200,22 @@ def joint_selections(
     Masses are drawn for each combination of ranges of cells and outcomes of the classifiers, and the mass of a range is
     divided among its cells. A sum of Gamma variables is a Gamma variable, so that the draws of each classifier are
     those of its own posterior; with unequal weights, they have its means and variances. Clusters have the same random
-    number for all classifiers. So have the prior rows at the same shares that are kept: two names of one classifier
-    have the same draws.
+    number for all classifiers. Prior rows are the more alike, the more the same rows are the most confident ones, and
+    the more outcomes agree. Two names of one classifier have the same draws.
     """
     from scipy.sparse import hstack
 
-    prior, seed, merged, shapes = draw_prior(n_draws, rng), int(rng.integers(2**63)), 0, np.ones(1)
+    weight = np.ones(len(rows[0])) if rows[0].weight is None else rows[0].weight.astype(np.float64)
+    codes = [_codes(each, of_one, of_counts) for each, of_one, of_counts in zip(cells, rows, counts, strict=True)]
+    first = [next(j for j in range(i + 1) if np.array_equal(codes[j], code)) for i, code in enumerate(codes)]
+    different = sorted(set(first))  # two names of one classifier have the same draws
+    agreement = _agreement([codes[i] for i in different], [cells[i] for i in different], weight)
+    sizes = [len(cells[i].confidence) for i in different]
+    priors = dict(zip(different, draw_priors(sizes, *agreement, n_draws, rng), strict=True))
+    seed, merged, shapes = int(rng.integers(2**63)), 0, np.ones(1)
     starts = [np.arange(len(each.confidence)) for each in cells]
     units = [each.clusters for each in cells]
     if units[0] is None:
-        weight = np.ones(len(rows[0])) if rows[0].weight is None else rows[0].weight.astype(np.float64)
-        codes = [_codes(each, of_one, of_counts) for each, of_one, of_counts in zip(cells, rows, counts, strict=True)]
         codes, merged, (sums, squares) = _combined(codes, [weight, weight**2])
         shapes = np.divide(sums**2, squares, out=np.zeros_like(sums), where=squares > 0)
         unit = np.divide(squares, sums, out=np.ones_like(sums), where=sums > 0)[:, None]
@@ -216,17 +224,33 @@ def joint_selections(
         units = [adder(code % 2 * size + code // 2, 2 * size) * unit for code, size in of_each]
     mass = masses_of_units(hstack(units, "csr"), n_draws, rng, shapes)
     ends, selections = np.cumsum([2 * len(start) for start in starts]), []
-    for each, of_one, start in zip(cells, np.split(mass, ends[:-1], axis=1), starts, strict=True):
+    for each, of_one, start, i in zip(cells, np.split(mass, ends[:-1], axis=1), starts, first, strict=True):
         both = of_one.reshape(n_draws, 2, -1)
         if merged:
-            twin = next(i for i, other in enumerate(cells) if np.array_equal(other.rows, each.rows))  # one classifier
-            of_rows = np.random.default_rng((seed, twin)).standard_gamma(each.rows, (n_draws, *each.rows.shape))
+            of_rows = np.random.default_rng((seed, i)).standard_gamma(each.rows, (n_draws, *each.rows.shape))
             inside = each.unit * of_rows
             total = np.add.reduceat(inside, start, axis=2)
             scale = np.divide(both, total, out=np.zeros_like(both), where=total > 0)
             both = inside * np.repeat(scale, np.diff(start, append=len(each.confidence)), axis=2)
-        selections.append(each.with_prior(both, prior_in_cells(prior, len(each.confidence))))
+        selections.append(each.with_prior(both, priors[i]))
     return selections
+
+
+def _agreement(codes: Sequence[Ints], cells: Sequence[Cells], weight: Floats) -> tuple[Floats, Floats]:
+    """Return the share of rows with the same outcome, and of the tenth with the largest confidences that is the same.
+
+    Both have shape (n_classifiers, n_classifiers). Predictions of this tenth are the same if outcomes are, too.
+    """
+    inside = []
+    for code, each in zip(codes, cells, strict=True):
+        start, end = np.append(0, each.shares[:-1]), each.shares
+        inside.append(np.clip((TOP - start) / (end - start), 0, 1)[code // 2])
+    outcome, place = np.eye(len(codes)), np.eye(len(codes))
+    for i, j in combinations(range(len(codes)), 2):
+        same = weight * (codes[i] % 2 == codes[j] % 2)
+        outcome[i, j] = outcome[j, i] = same.sum() / weight.sum()
+        place[i, j] = place[j, i] = (same @ np.minimum(inside[i], inside[j])) / (TOP * weight.sum())
+    return outcome, place
 
 
 def _combined(codes: Sequence[Ints], values: Sequence[Floats]) -> tuple[list[Ints], int, list[Floats]]:

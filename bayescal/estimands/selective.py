@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.special import betaincinv
+from scipy.special import betaincinv, gammaincinv, ndtr
 
 from bayescal import _checks
 from bayescal._arrays import Floats, Ints
@@ -269,9 +269,11 @@ def _rows_of_prior(weight: Floats, squares: Floats, clusters: Any) -> tuple[Floa
     ends = np.zeros((2, n_cells))
     for end, step in zip(ends, (1, -1), strict=True):
         kept = [np.cumsum(each[..., ::step], axis=-1) for each in of_parts]
-        units = [_prior_row(*(each[..., i] for each in kept)) for i in range(PARTS)]
+        ends_of_parts = kept[0].sum(axis=0) / reached[-1]
+        held = np.flatnonzero(np.diff(ends_of_parts, prepend=0.0) > 0)  # a cell with many rows leaves parts empty
+        units = [_prior_row(*(each[..., i] for each in kept)) for i in held]
         shares = np.cumsum(weight.sum(axis=0)[::step]) / reached[-1]
-        by_cell = np.interp(shares, np.arange(1, PARTS + 1) / PARTS, np.maximum.accumulate(units))
+        by_cell = np.interp(shares, ends_of_parts[held], np.maximum.accumulate(units))
         end[::step] = np.diff(by_cell, prepend=0.0)
     if n_cells == 1:
         ends[1] = 0.0
@@ -302,19 +304,35 @@ def prior_of(n_cells: int) -> Floats:
     return np.asarray(prior)
 
 
-def draw_prior(n_draws: int, rng: np.random.Generator) -> Floats:
-    """Draw the prior rows of each outcome at both ends and at `CELLS` points between, shape (n_draws, 2, CELLS + 2)."""
-    rows = np.full(CELLS + 2, PRIOR_ROWS * (1 - AT_ENDS) / (2 * CELLS))
-    rows[[0, -1]] = PRIOR_ROWS * AT_ENDS / 4
-    return rng.standard_gamma(rows, (n_draws, 2, CELLS + 2))
+def draw_priors(
+    n_cells: Sequence[int], same_outcome: Floats, same_place: Floats, n_draws: int, rng: np.random.Generator
+) -> list[Floats]:
+    """Draw the prior rows of each outcome of several classifiers, each of shape (n_draws, 2, n_cells) as of `prior_of`.
+
+    The number of prior rows, and its division among both ends and the cells between, are Gamma variables with a Normal
+    copula, whose correlations are the shares of rows with the same outcome, and of confident rows that are the same.
+    """
+    ends, between = PRIOR_ROWS * AT_ENDS / 4, PRIOR_ROWS * (1 - AT_ENDS) / 2
+    number = _correlated_gamma(np.full((2, 1), PRIOR_ROWS / 2), same_outcome, n_draws, rng)
+    part = _correlated_gamma(np.tile([ends, between, ends], (2, 1)), same_place, n_draws, rng)
+    part *= number / part.sum(axis=-1, keepdims=True)
+    inside = rng.standard_gamma(between / CELLS, (n_draws, 2, CELLS))
+    inside /= np.maximum(inside.sum(axis=2, keepdims=True), np.finfo(np.float64).tiny)
+    priors = []
+    for of_parts, size in zip(part, n_cells, strict=True):
+        rows = np.add.reduceat(inside, np.searchsorted(_places(size), np.arange(size)), axis=2) * of_parts[..., 1:2]
+        rows[..., 0] += of_parts[..., 0]
+        rows[..., -1] += of_parts[..., 2]
+        priors.append(rows)
+    return priors
 
 
-def prior_in_cells(prior: Floats, n_cells: int) -> Floats:
-    """Add draws of the prior in cells, shape (n_draws, 2, n_cells); their distribution is that of `prior_of`."""
-    rows = np.add.reduceat(prior[:, :, 1:-1], np.searchsorted(_places(n_cells), np.arange(n_cells)), axis=2)
-    rows[:, :, 0] += prior[:, :, 0]
-    rows[:, :, -1] += prior[:, :, -1]
-    return np.asarray(rows)
+def _correlated_gamma(shape: Floats, correlation: Floats, n_draws: int, rng: np.random.Generator) -> Floats:
+    """Draw Gamma variables of several classifiers with a Normal copula; (n_classifiers, n_draws, *shape.shape)."""
+    values, vectors = np.linalg.eigh(correlation)
+    root = vectors * np.sqrt(np.maximum(values, 0.0))
+    normal = np.tensordot(root, rng.standard_normal((len(root), n_draws, *shape.shape)), axes=1)
+    return np.asarray(gammaincinv(shape, ndtr(normal)))
 
 
 def _places(n_cells: int) -> Ints:

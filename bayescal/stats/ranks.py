@@ -173,7 +173,7 @@ class Ranks(Frozen):
     def risk_influences(self) -> Floats:
         """Influence of a row of each outcome and cell on the AUGRC, (2, n_cells), see `bayescal.estimands.augrc`.
 
-        The AUGRC is the share of pairs of rows whose less confident one is wrong; the wrong ones of ties count half.
+        The AUGRC is the share of ordered pairs of rows whose first one is wrong and more confident; ties count half.
         """
         wrong, mass = self.weight[0] / self.total.sum(), self.weight.sum(axis=0) / self.total.sum()
         below, above = mass.cumsum() - mass / 2, wrong[::-1].cumsum()[::-1] - wrong / 2
@@ -273,6 +273,9 @@ def correlation_of_areas(
         getattr(ranks, influences).ravel()[cell + len(ranks.position) * outcome.astype(np.int64)]
         for ranks, outcome, cell in sides
     )
+    if max(np.abs(one).max(initial=0.0), np.abs(other).max(initial=0.0)) <= ROUNDING:  # all right, or separated
+        (_, outcomes, cells), (_, others, cells_of_other) = sides
+        return float(np.array_equal(outcomes, others) and np.array_equal(cells, cells_of_other))
     if np.abs(one - other).max(initial=0.0) <= ROUNDING:
         return 1.0
     if weight is not None:
