@@ -133,9 +133,8 @@ def named_columns(
     n_classifiers = _count_classifiers(option, len(sources), len(texts), len(labels))
     names = file_names(files) if len(files) > 1 else [""] * n_classifiers
     classifiers: dict[str, ModelColumns] = {}
-    for source, text, label, file_name in zip(
-        *(_repeated(each, n_classifiers) for each in (sources, texts, labels)), names, strict=True
-    ):
+    of_each = (values * n_classifiers if len(values) == 1 else values for values in (sources, texts, labels))
+    for source, text, label, file_name in zip(*of_each, names, strict=True):
         name, column = _name_and_column(option, text, source)
         name = name or file_name or (column.rstrip("_-.: ") if option == "prob-prefix" else "") or column
         if name in classifiers:
@@ -162,11 +161,6 @@ def _count_classifiers(option: str, n_files: int, n_columns: int, n_labels: int)
             f"{n_labels} --correct."
         )
     return n_classifiers
-
-
-def _repeated[T](values: list[T], times: int) -> list[T]:
-    """Repeat a single value; return several values unchanged."""
-    return values * times if len(values) == 1 else values
 
 
 def _sources(files: Sequence[Path], key: str | None) -> list[Source]:

@@ -78,7 +78,9 @@ def evaluate_file(file: Path, options: ColumnOptions, *records: Options) -> Eval
     keywords = keywords_of(evaluate, *records) | {"logits": options.logits}
     keywords["target"] = keywords["target"] or columns.target
     estimands = chosen_estimands(keywords.pop("estimand", None), keywords["by"] or keywords["target"] == "classwise")
-    _check_groups(keywords["by"], columns, keywords["target"])
+    if keywords["by"] is not None and keywords["target"] == "classwise":
+        refuse({"by": keywords["by"]}, "with --target classwise, which has one problem per class")
+    columns.refuse_as_groups(keywords["by"])
     checked_pooling(keywords["pooling"], groups=keywords["by"] is not None, model=keywords["model"])
     stream = columns.open(file, keywords["by"])
     with warnings_as_notes(stream, stream.called) as notes:
@@ -119,13 +121,6 @@ def _evaluate_counted(file: Path, options: ColumnOptions, *records: Options) -> 
     one = counts.by_class[0] if isinstance(counts, ClasswiseCounts) else counts
     parameters = {"file": file.name, "rows": counts.n_rows, **settings(one, keywords, len(one.bins))}
     return EvaluatedFile(evaluation, {**parameters, **_named(estimands)}, estimands=estimands)
-
-
-def _check_groups(by: str | None, columns: ColumnNames, target: str | None) -> None:
-    """Refuse options that contradict a column of groups, and columns of groups or clusters that hold something else."""
-    if by is not None and target == "classwise":
-        refuse({"by": by}, "with --target classwise, which has one problem per class")
-    columns.refuse_as_groups(by)
 
 
 def _evaluate(stream: RowStream, keywords: Mapping[str, Any]) -> FileEvaluation:

@@ -86,13 +86,9 @@ def in_plain_words(evaluations: dict[str, Evaluation]) -> str:
     """Return the calibration error of each classifier, its direction and the accuracy, in one sentence each."""
     return " ".join(
         f"{name}: off by {e.ece.mean():.3f} on average, {_direction(e)}; right in "
-        f"{_percent(e.counts.k.sum() / e.counts.n_rows)} of the cases."
+        f"{100 * (e.counts.k.sum() / e.counts.n_rows):.0f} % of the cases."
         for name, e in evaluations.items()
     )
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %"
 
 
 def _direction(evaluation: Evaluation) -> str:

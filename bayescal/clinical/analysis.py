@@ -116,12 +116,18 @@ def summary(
     for (name, p), of_model in zip(by_model.items(), seeds[1:], strict=True):
         with errors_of(f"model {name!r}" if named else ""):
             rows[name] = read_rows(y_true, p, target="event", **options).checked().scale_free()
-            _require_predictions(rows[name])
+            if len(rows[name]) and np.array_equal(rows[name].confidence, rows[name].outcome):
+                raise ValueError("`y_prob` equals `y_true` in all rows: these are the outcomes, not predicted risks.")
             parts[name] = _parts(rows[name], bins, binning, floor, draws, of_model)
     first = next(iter(rows.values()))
     kept = np.ones(len(first), bool) if first.weight is None else first.weight > 0
     curve = _of_curve(rows)
-    _require_sampled_rows(curve)
+    if curve.weights_by_outcome_only:
+        raise ValueError(
+            "`weights` must not depend on the outcome alone, as in case-control data, where the share of outcome 1 is "
+            "chosen. `net_benefit(..., prevalence=)` takes such data without weights; AUC and slope do not depend on "
+            "the share, see `evaluate` and `recalibration`."
+        )
     return ClinicalSummary(
         parts=parts,
         net_benefit=None
@@ -132,11 +138,6 @@ def summary(
         n_events=int(np.count_nonzero(first.outcome[kept])),
         event_rate=float(np.average(first.outcome, weights=first.weight)),
     )
-
-
-def _require_predictions(rows: Predictions) -> None:
-    if len(rows) and np.array_equal(rows.confidence, rows.outcome):
-        raise ValueError("`y_prob` equals `y_true` in all rows: these are the outcomes, not predicted risks.")
 
 
 def _parts(rows: Predictions, bins: Any, binning: str, floor: float | None, draws: int, seeds: list[int]) -> ModelParts:
@@ -160,12 +161,3 @@ def _of_curve(rows: Mapping[str, Predictions]) -> ThresholdCounts:
     ]
     reached = at <= max(fifth)
     return counts.at(at[reached]) if reached.sum() > 1 else counts
-
-
-def _require_sampled_rows(counts: ThresholdCounts) -> None:
-    if counts.weights_by_outcome_only:
-        raise ValueError(
-            "`weights` must not depend on the outcome alone, as in case-control data, where the share of outcome 1 is "
-            "chosen. `net_benefit(..., prevalence=)` takes such data without weights; AUC and slope do not depend on "
-            "the share, see `evaluate` and `recalibration`."
-        )

@@ -24,7 +24,9 @@ def to_array(name: str, values: Any) -> Array:
     """Convert a container to numbers, booleans or strings by position; refuse missing entries and other types."""
     of_pandas = type(values).__module__.partition(".")[0] == "pandas"
     if isinstance(values, np.ndarray):
-        array = _from_numpy(name, values)
+        if isinstance(values, np.ma.MaskedArray):
+            _checks.no_missing(name, np.ma.getmaskarray(values), "masked")
+        array = np.asarray(values)
     elif hasattr(values, "__arrow_c_stream__") or hasattr(values, "__arrow_c_array__") or of_pandas:
         array = _from_frame(name, values)
     else:
@@ -154,13 +156,6 @@ def index_of(values: Any) -> Any:
     """Return the index of a Series or data frame of pandas or a pandas-like library; None for anything else."""
     pandas_like = nw.dependencies.is_pandas_like_series(values) or nw.dependencies.is_pandas_like_dataframe(values)
     return values.index if pandas_like else None
-
-
-def _from_numpy(name: str, values: Array) -> Array:
-    if isinstance(values, np.ma.MaskedArray):
-        _checks.no_missing(name, np.ma.getmaskarray(values), "masked")
-        return np.asarray(values.data)
-    return np.asarray(values)
 
 
 def _from_frame(name: str, values: Any) -> Array:

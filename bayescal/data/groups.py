@@ -50,7 +50,9 @@ class Groups:
         else:
             labels, of_row = _combined([_factorised(column) for column in columns])
         order = ordered_categories(by) if categories is None else categories
-        labels, of_row = _as_categories(labels, of_row, order)
+        if order is not None:
+            places = [labels.index(c) for c in order if c in labels]
+            labels, of_row = [labels[i] for i in places], np.argsort(places)[of_row]
         return cls(tuple(labels), of_row, _name(by))
 
     def with_empty(self, by: Any) -> "Groups":
@@ -237,13 +239,6 @@ def _combined(columns: list[tuple[list[Any], Ints]]) -> tuple[list[Any], Ints]:
         tuple(distinct[i] for (distinct, _), i in zip(columns, row, strict=True)) for row in combinations.tolist()
     ]
     return labels, of_row.ravel().astype(np.int64)
-
-
-def _as_categories(labels: list[Any], of_row: Ints, categories: list[Any] | None) -> tuple[list[Any], Ints]:
-    if categories is None:
-        return labels, of_row
-    order = [labels.index(c) for c in categories if c in labels]
-    return [labels[i] for i in order], np.argsort(order)[of_row]
 
 
 def _name(by: Any) -> str:

@@ -311,7 +311,12 @@ def read_rows(
     refuse_contradiction(names, classes)
     same_rows({"y_true": y_true, "y_prob": y_prob, "weights": weights})
     probabilities = to_array("y_prob", y_prob)
-    _refuse_masks(y_true, probabilities)
+    if probabilities.ndim > 2:
+        hint = masks("y_prob", probabilities.shape, to_array("y_true", y_true).shape)
+        raise ValueError(
+            f"`y_prob` must be a column, of shape (N,), or a matrix, of shape (N, K); its shape is "
+            f"{probabilities.shape}.{hint}"
+        )
     target = _resolve_target(target, probabilities, names)
     if target == "classwise":
         raise ValueError(
@@ -323,16 +328,6 @@ def read_rows(
     if target == "top-label":
         return TopLabels(rows=ClassRows.read(y_true, probabilities, weights=weights, names=names, **options))
     return Columns.read(y_true, probabilities, weights, names=("y_true", "y_prob"), target=target, **options)
-
-
-def _refuse_masks(y_true: Any, probabilities: Array) -> None:
-    """Refuse probabilities of more than two dimensions."""
-    if probabilities.ndim > 2:
-        hint = masks("y_prob", probabilities.shape, to_array("y_true", y_true).shape)
-        raise ValueError(
-            f"`y_prob` must be a column, of shape (N,), or a matrix, of shape (N, K); its shape is "
-            f"{probabilities.shape}.{hint}"
-        )
 
 
 def _resolve_target(target: str | None, probabilities: Array, names: Sequence[Any] | None) -> str:

@@ -111,18 +111,10 @@ class Curve:
         return _unit_interval("curve", self.function(confidence), confidence.shape)
 
 
-def _calibrated() -> Curve:
-    return Curve("calibrated", None, lambda p: p)
-
-
 def _temperature(strength: float) -> Curve:
     if strength <= 0:
         raise ValueError(f"`strength` of a temperature must be > 0, not {strength:g}; 1 is calibrated.")
     return Curve("temperature", strength, lambda p: expit(_logit(p) / strength))
-
-
-def _shift(strength: float) -> Curve:
-    return Curve("shift", strength, lambda p: expit(_logit(p) + strength))
 
 
 def _wave(strength: float) -> Curve:
@@ -151,9 +143,9 @@ POPULATIONS = {
 }
 #: Families of curves by name, with the default of their strength.
 CURVES: dict[str, tuple[Callable[..., Curve], float | None]] = {
-    "calibrated": (_calibrated, None),
+    "calibrated": (lambda: Curve("calibrated", None, lambda p: p), None),
     "temperature": (_temperature, 1.5),
-    "shift": (_shift, 0.3),
+    "shift": (lambda strength: Curve("shift", strength, lambda p: expit(_logit(p) + strength)), 0.3),
     "wave": (_wave, 0.05),
     "one bad bin": (_one_bad_bin, 0.3),
 }

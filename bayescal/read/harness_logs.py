@@ -118,7 +118,8 @@ def lm_eval(
         run = _run(path, named["time"] if named and named["time"] else "")
         model = str(run.get("model_name") or path.absolute().parent.name)
         places = [f"document {each.get('doc_id')} in '{path.name}'" for each in records]
-        if _are_choices(records):
+        responses = records[0].get("filtered_resps")  # of choices, log-likelihoods and whether the text is greedy
+        if isinstance(responses, list) and responses and isinstance(responses[0], list | int | float):
             if confidence is not None:
                 raise ValueError(
                     f"`confidence` must be left out for multiple choice, whose confidence is that of the choices; "
@@ -231,12 +232,6 @@ def _of_one_filter(
     if filter_name not in filters:
         raise ValueError(f"'{path.name}' has no filter {quoted(filter_name)}; its filters are {quoted(filters)}.")
     return [each for each in records if str(each.get("filter", "none")) == filter_name], None
-
-
-def _are_choices(records: Sequence[Record]) -> bool:
-    """Whether responses are pairs of a log-likelihood and whether it is that of the greedy text."""
-    responses = records[0].get("filtered_resps")
-    return bool(isinstance(responses, list) and responses and isinstance(responses[0], list | int | float))
 
 
 def _metric(records: Sequence[Record], score: str | None, name: str) -> str:

@@ -157,8 +157,8 @@ class CoverageResult(Result):
         prob, repeats = self.study.prob, self.parameters["repeats"]
         screen.print()
         screen.print(
-            f"Share of {100 * prob:g} % intervals that contain the true {_symbol(self.study)}, {repeats} data sets per "
-            "cell:"
+            f"Share of {100 * prob:g} % intervals that contain the true {registered()[self.study.estimand].symbol}, "
+            f"{repeats} data sets per cell:"
         )
         screen.print(cell_table(self.study, repeats))
         screen.print(overall_table(self.study))
@@ -191,7 +191,7 @@ def cell_table(study: CoverageStudy, repeats: int) -> "Table":
         cell = (str(row["n_rows"]), row["population"], row["curve"], f"{row['truth']:.4f}")
         mark = "*" if row["coverage"] < low else " "
         cells.setdefault(cell, {})[row["method"]] = f"{row['coverage']:.2f}{mark}"
-    truth = f"true\n{_symbol(study).replace(' ', chr(10))}"
+    truth = f"true\n{registered()[study.estimand].symbol.replace(' ', chr(10))}"
     table = _table(("rows", "confi-\ndences", "curve", truth, *methods), left=("confi-\ndences", "curve"))
     for place, shares in cells.items():
         table.add_row(*place, *(shares[method] for method in methods))
@@ -211,11 +211,6 @@ def overall_table(study: CoverageStudy) -> "Table":
             row["worst_cell"],
         )
     return table
-
-
-def _symbol(study: CoverageStudy) -> str:
-    """Return the words for the estimand of a study."""
-    return registered()[study.estimand].symbol
 
 
 def _table(header: Iterable[str], left: Iterable[str]) -> "Table":

@@ -1,7 +1,5 @@
 """``bayescal verify``: checks a posterior against PyMC, or measures how often intervals contain the truth."""
 
-from pathlib import Path
-
 from bayescal.cli.command import Command, Job
 from bayescal.cli.options import ColumnOptions, JsonOptions, refuse
 from bayescal.verify.options import AgreementOptions, Coverage, StudyOptions, VerifyFile, VerifyOptions
@@ -43,21 +41,15 @@ def verify(
         raise ValueError("FILE and --coverage are two checks; give one of them.")
     if file is not None:
         refuse(study.given(), "with FILE, only with --coverage")
-        return _verify_file(file, columns, posterior, options, outputs)
+        from bayescal.verify.checks import check_posterior
+
+        return Job(lambda: check_posterior(file, columns, posterior, options), outputs.given(), [file])
     if not coverage:
         raise ValueError("give FILE or --coverage; see `bayescal verify --help`.")
     refuse(columns.given() | posterior.given(), "with --coverage, only with FILE")
     from bayescal.verify.checks import run_study
 
     return Job(lambda: run_study(study, options), outputs.given())
-
-
-def _verify_file(
-    file: Path, columns: ColumnOptions, posterior: AgreementOptions, options: VerifyOptions, outputs: JsonOptions
-) -> Job:
-    from bayescal.verify.checks import check_posterior
-
-    return Job(lambda: check_posterior(file, columns, posterior, options), outputs.given(), [file])
 
 
 COMMAND = Command(verify, EXAMPLES)

@@ -107,24 +107,21 @@ def checked_setup(
     **others: Sequence[Any],
 ) -> Setup[Any]:
     """Check the arguments that all studies have."""
-    chosen = methods if isinstance(methods, Mapping) else _by_name(available if methods is None else methods, available)
-    for argument, values in {"sizes": sizes, **others, "methods": chosen}.items():
+    if not isinstance(methods, Mapping):
+        names = list(available if methods is None else methods)
+        for name in names:
+            _checks.one_of("methods", name, available)
+        methods = {name: available[name] for name in names}
+    for argument, values in {"sizes": sizes, **others, "methods": methods}.items():
         if not len(values):
             raise ValueError(f"`{argument}` must name at least one {argument.removesuffix('s')}, and is empty.")
     return Setup(
-        chosen,
+        methods,
         [_checks.whole_number("sizes", size) for size in sizes],
         _checks.whole_number("repeats", repeats),
         _checks.fraction("prob", prob),
         _checks.whole_number("draws", draws),
     )
-
-
-def _by_name[Method](names: Iterable[str], available: Mapping[str, Method]) -> dict[str, Method]:
-    names = list(names)
-    for name in names:
-        _checks.one_of("methods", name, available)
-    return {name: available[name] for name in names}
 
 
 @dataclass(frozen=True)
@@ -324,7 +321,8 @@ def coverage_study(
     )
     for population in populations:
         simulate(1, population=population)  # refuses an unknown population before anything is computed
-    edges, true_curves = make_bins(bins), [_curve(curve) for curve in curves]
+    edges = make_bins(bins)
+    true_curves = [true_curve(*curve) if isinstance(curve, tuple) else true_curve(curve) for curve in curves]
     value = _true_value(record) if truth is None else truth
     scenarios = [_scenario(population, curve, edges, value) for population in populations for curve in true_curves]
     cells, rows = cells_of(setup, scenarios, rng=rng), []
@@ -333,10 +331,6 @@ def coverage_study(
             rows += run_cell(cell)
             advance()
     return CoverageStudy(rows, setup.prob, record.name)
-
-
-def _curve(curve: Any) -> Curve:
-    return true_curve(*curve) if isinstance(curve, tuple) else true_curve(curve)
 
 
 def _true_value(estimand: Estimand) -> Truth:

@@ -14,6 +14,7 @@ from scipy.special import gammaln
 
 from bayescal._arrays import Bools, Floats
 from bayescal.posterior.shrinkage.prior import ENDS, EXACT, SMALL, SUB_MODELS, ShrinkagePrior
+from bayescal.verify.twins.pooling import logit
 
 #: A symbolic value in the graph of a model.
 Tensor = Any
@@ -65,8 +66,8 @@ class BinRows(NamedTuple):
 
     def drifted(self, intercept: Tensor, log_slope: Tensor) -> Tensor:
         """Log-odds of the confidences after a drift."""
-        x = _logit(np.clip(self.inside, LEVERAGE_FLOOR, 1 - LEVERAGE_FLOOR))
-        return _logit(self.inside) + intercept + pt.expm1(log_slope) * x
+        x = logit(np.clip(self.inside, LEVERAGE_FLOOR, 1 - LEVERAGE_FLOOR))
+        return logit(self.inside) + intercept + pt.expm1(log_slope) * x
 
     def log_likelihood_at(self, log_odds: Tensor) -> Tensor:
         """Log-likelihood of the outcomes of each bin, whose gradient exists for all log-odds."""
@@ -141,7 +142,7 @@ def _independent(rows: BinRows, prior: ShrinkagePrior, names: Collection[str]) -
 
 def _centres(rows: BinRows, prior: ShrinkagePrior, drifts: set[bool]) -> dict[bool, Centre]:
     """Write the centres without drift and, if needed, with it."""
-    centres = {False: Centre(pt.as_tensor(_logit(rows.inside)), pt.as_tensor(rows.confidence))}
+    centres = {False: Centre(pt.as_tensor(logit(rows.inside)), pt.as_tensor(rows.confidence))}
     if True in drifts:
         intercept = pm.Normal("intercept", mu=0, sigma=prior.intercept_sd)
         log_slope = pm.Normal("log_slope", mu=0, sigma=prior.log_slope_sd)
@@ -219,11 +220,11 @@ def _runs(rows: BinRows) -> SubModelGraph:
     rates = np.minimum(np.array(CHANGES) / max(count - 1, 1), LARGEST_RATE)
 
     stated = rows.log_likelihood(rows.inside)
-    origin = np.clip(_logit(rows.inside), -FARTHEST_ORIGIN, FARTHEST_ORIGIN)
+    origin = np.clip(logit(rows.inside), -FARTHEST_ORIGIN, FARTHEST_ORIGIN)
     eta = origin + shift[:, None]
     # log-likelihood relative to no shift, without underflow
-    ratio = rows.k * (origin - _logit(rows.inside) + shift[:, None]) + rows.n * (
-        pt.softplus(_logit(rows.inside)) - pt.softplus(eta)
+    ratio = rows.k * (origin - logit(rows.inside) + shift[:, None]) + rows.n * (
+        pt.softplus(logit(rows.inside)) - pt.softplus(eta)
     )
     # ends[s] of a segment that begins at s: log-likelihood ratio if off, by end; prior by number of changes and end
     off, either, prior = [], [], []
@@ -366,7 +367,3 @@ def _probability_of_all_as_stated(contrary: Floats, n: Floats, stated: Floats) -
             log_odds += r * (np.log(p) - np.log(q)) if r > 0 else 0.0
             log_odds += (of - r) * (np.log1p(-p) - np.log1p(-q)) if of > r else 0.0
     return float(1 / (1 + np.exp(-log_odds)))
-
-
-def _logit(p: Floats) -> Floats:
-    return np.log(p) - np.log1p(-p)

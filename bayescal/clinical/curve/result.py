@@ -344,7 +344,7 @@ class CalibrationCurve(_presented.Presented):
     @property
     def _exact(self) -> str:
         """Sentence with the probability of exact calibration."""
-        share = _share(self.p_calibrated)
+        share = _render.probability(self.p_calibrated).removeprefix("= ")
         return f"The probability of exact calibration is {share} (prior {PRIOR_ODDS / (1 + PRIOR_ODDS):.2f})."
 
     @property
@@ -370,7 +370,9 @@ class CalibrationCurve(_presented.Presented):
         ]
         shares = {family: sum(inside.values()) for family, inside in self.posterior.families.items()}
         words = WORDS | ({EXACT: "all other knots exact"} if self.contradicted else {})
-        listed = ", ".join(f"{words[family]} {_share(p)}" for family, p in shares.items())
+        listed = ", ".join(
+            f"{words[family]} {_render.probability(p).removeprefix('= ')}" for family, p in shares.items()
+        )
         of_ends = ((self.score == 0) | (self.score == 1)).all()  # the shares are those of the prior
         notes = [self._exact, *([] if of_ends else [f"Shares of the draws: {listed}."])]
         headline = self._headline(0.95)
@@ -448,10 +450,6 @@ def _require_rows(name: str, effective: float, n_rows: int, *, weighted: bool) -
         f"`{name}` must have at least {LEAST_ROWS} rows for a calibration curve, and has {rows}: the coverage of its "
         "intervals was not measured with fewer. `evaluate` has an ECE for any number of rows."
     )
-
-
-def _share(probability: float) -> str:
-    return _render.probability(probability).removeprefix("= ")
 
 
 def _about_outcomes(counts: MergedCounts, contradicted: float) -> list[str]:

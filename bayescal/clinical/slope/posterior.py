@@ -168,8 +168,8 @@ class RecalibrationPosterior:
         rng = _checks.generator(rng)
         cell = np.searchsorted(self._cumulative, rng.random(n_draws), side="right")
         i, j = np.unravel_index(np.minimum(cell, self.log_mass.size - 1), self.log_mass.shape)
-        t = self.t[i] + self._width(self.t) * (rng.random(n_draws) - 0.5)
-        b = self.b[j] + self._width(self.b) * (rng.random(n_draws) - 0.5)
+        t = self.t[i] + float(self.t[1] - self.t[0]) * (rng.random(n_draws) - 0.5)
+        b = self.b[j] + float(self.b[1] - self.b[0]) * (rng.random(n_draws) - 0.5)
         return np.stack([t - b * self.lever, b], axis=1)
 
     def quantile(self, name: str, p: ArrayLike) -> Floats:
@@ -191,10 +191,6 @@ class RecalibrationPosterior:
         """Probability that the slope is at or below 0: events are then not more frequent at higher probabilities."""
         ends, cdf = self._slope_cdf
         return float(np.interp(0.0, ends, cdf))
-
-    @staticmethod
-    def _width(nodes: Floats) -> float:
-        return float(nodes[1] - nodes[0])
 
     @cached_property
     def _cumulative(self) -> Floats:

@@ -269,12 +269,6 @@ class Delimited(Text):
     def _malformed(self, problem: Exception | None = None) -> NoReturn:
         self._refuse_undecodable()
         self._count()
-        self._refuse_line_endings()
-        if hasattr(self, "columns"):
-            self._refuse_widths()
-        raise FileError(f"'{self.path.name}' cannot be read as delimited text: {first_line(problem)}.")
-
-    def _refuse_line_endings(self) -> None:
         with self._bytes() as file:
             endings = line_endings(file)
         if len(endings) > 1:
@@ -282,6 +276,9 @@ class Delimited(Text):
             raise FileError(
                 f"'{self.path.name}' must have line endings of one kind; it has {counts}. Save it with one of them."
             )
+        if hasattr(self, "columns"):
+            self._refuse_widths()
+        raise FileError(f"'{self.path.name}' cannot be read as delimited text: {first_line(problem)}.")
 
     def _refuse_widths(self) -> None:
         """Refuse records that are too long or differ from the first in the number of fields."""
