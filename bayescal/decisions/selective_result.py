@@ -19,7 +19,7 @@ from bayescal.results import wording
 from bayescal.results.remarks import cluster_remarks, of_several
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import Bins
-from bayescal.stats.ranks import Ranks
+from bayescal.stats.ranks import VALUES, Ranks
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -226,6 +226,8 @@ class SelectivePrediction(_presented.Presented):
         """
         if first is None and second is None and len(self.counts) == 2:
             first, second = self.classifiers
+        if len(self.counts) < 2:
+            raise ValueError("a difference needs two classifiers: pass `selective` a mapping from name to `y_prob`.")
         if first is None or second is None:
             raise TypeError(f"`first` and `second` must be two of the classifiers {list(self.classifiers)}.")
         for name, classifier in (("first", first), ("second", second)):
@@ -260,12 +262,12 @@ class SelectivePrediction(_presented.Presented):
         The confidence is the smallest one with two properties. The risk of the predictions with at least this
         confidence is met with the posterior probability `prob`; and with this probability, the last confidence down to
         which the risk is met is not larger. The prior has a wrong row before the most confident one, and no right one
-        there: for a confidence that is chosen beforehand, the upper limit of the risk is then that of Clopper and
-        Pearson.
+        there: for a confidence that is chosen beforehand, and does not keep all rows, the upper limit of the risk is
+        then that of Clopper and Pearson. Half a row of each outcome at the smallest confidence raises the limit of all.
 
         The conformal answer tests shares 0.05, 0.1, ... in this order, each at the level 1 - `prob` with the limit of
-        Clopper and Pearson, from the first one with enough rows on, and stops at the first that fails [1]_. Fewer
-        shares can be kept, because a curve is used at 20 places only, and only from the top.
+        Clopper and Pearson, from the first one with enough rows on, and stops at the first that fails [1]_. It mostly
+        keeps less, because a curve is used at 20 places only, and only from the top.
 
         References
         ----------
@@ -397,7 +399,7 @@ class SelectivePrediction(_presented.Presented):
                 by = self._of(name, "by")
                 texts.append(
                     f"Fewer than {FEW_WRONG} of the most confident {100 * few[-1]:.0f} % of the predictions{by} are "
-                    "wrong: the risk of such shares depends on the prior, which adds about half a wrong row to each."
+                    "wrong: the risk of such shares depends on the prior, which adds half a wrong row to one."
                 )
             texts += self._on_order(grid_of(counts), self._of(name, "by"))
         return tuple(texts)
@@ -405,17 +407,18 @@ class SelectivePrediction(_presented.Presented):
     def _on_order(self, ranks: Ranks, by: str) -> list[str]:
         if isinstance(ranks.grid, Bins):
             return [
-                "The counts order rows by bins only: intervals contain every order inside bins, and a threshold can "
-                "only be an edge."
+                "The counts order rows by bins only: draws range over all orders inside bins, and a threshold can only "
+                "be an edge."
             ]
         share = ranks.weight.sum(axis=0) / ranks.total.sum()
         most = int(share.argmax())
-        if share[most] < MANY_TIES:
+        rows = ranks.weight[:, most].sum() ** 2 / ranks.weight_sq[:, most].sum()
+        if share[most] < MANY_TIES or rows < 1.5:
             return []
+        have = "one confidence" if ranks.grid == VALUES else "confidences that the counts do not tell apart"
         return [
-            f"{_render.percent(share[most])} of the predictions{by} have one confidence, "
-            f"{_render.number(ranks.lower[most])}: their order is random, so that a share between is kept only if some "
-            "of them are chosen at random."
+            f"{_render.percent(share[most])} of the predictions{by} have {have}, {_render.number(ranks.lower[most])}: "
+            "their order is taken as random, so that a share between is kept only if some of them are chosen at random."
         ]
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:

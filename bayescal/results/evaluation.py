@@ -263,8 +263,8 @@ class Evaluation(ModelChecks, _presented.Presented):
         -----
         The rows are sorted by confidence. The masses of right and wrong ones in at most 512 cells between quantiles of
         the confidence have a Dirichlet posterior. The prior has two pseudo-rows, half right and half wrong, of which a
-        share of 0.9 is in the first and the last cell, half in each, so that the risk of every share has nearly the
-        prior of Jeffreys. It does not depend on `bins` or `model`.
+        share of 0.9 is in the first and the last cell, half in each, so that the risk of a share has nearly the prior
+        of Jeffreys; that of all rows has a uniform one. It does not depend on `bins` or `model`.
 
         Examples
         --------

@@ -47,7 +47,7 @@ def test_many_rows_with_one_confidence_are_named():
     z, c = generated(3, 1000)
     c = np.where(np.arange(1000) < 140, 0.75, c)
     texts = selective(z, {"net": c}).remarks
-    named = "14 % of the predictions by net have one confidence, 0.7500: their order is random"
+    named = "14 % of the predictions by net have one confidence, 0.7500: their order is taken as random"
     assert [named in each for each in texts].count(True) == 1, texts
     assert not any("one confidence" in each for each in selective(z, generated(3, 1000)[1]).remarks)
 
