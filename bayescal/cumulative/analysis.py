@@ -243,10 +243,7 @@ def _with_weight(groups: Groups, rows: Responses) -> Groups:
 
 
 def _p_values(sums: GroupSums, statistic: str) -> Any:
-    sigma = sums.difference_sigma
-    kuiper = statistic == "kuiper"
-    value = sums.top - sums.bottom if kuiper else np.maximum(sums.top, -sums.bottom)
-    in_sigma = np.divide(value, sigma, out=np.zeros(len(sigma)), where=sigma > 0)
-    tail, ends = (sf_range, 2) if kuiper else (sf_max_abs, 1)
+    value, in_sigma = sums.value(statistic)
+    tail, ends = (sf_range, 2) if statistic == "kuiper" else (sf_max_abs, 1)
     p_value = corrected_tail(tail, in_sigma, sums.mean_step, ends, sums.rare)
-    return np.where(sigma > 0, p_value, value == 0)
+    return np.where(sums.difference_sigma > 0, p_value, value == 0)

@@ -275,15 +275,16 @@ class Cumulative(_presented.Presented):
         if not low <= high:
             raise ValueError(f"`low` must not exceed `high`; got {low!r} and {high!r}.")
         low, high = _float(low), _float(high)
+        step, _, tolerance = self._kind_of_step
         # in the precision of the scores, so that 0.1 is the end of an interval of float32 as well
         with np.errstate(over="ignore"):  # ends beyond it are infinite
-            ends = np.array([low, high]).astype(self.score.dtype) + self._tolerance * np.array([-1, 1])
+            ends = np.array([low, high]).astype(self.score.dtype) + tolerance * np.array([-1, 1])
         lower, upper = self.steps.lower, self.steps.upper
         begin, end = np.searchsorted(lower, ends[0], "left"), np.searchsorted(upper, ends[1], "right")
         if begin >= end:
             raise ValueError(
-                f"`low` and `high` must enclose at least one {self._step}; there is none in [{low:g}, {high:g}]. All "
-                f"{self._step}s lie in [{lower[0]:g}, {upper[-1]:g}]."
+                f"`low` and `high` must enclose at least one {step}; there is none in [{low:g}, {high:g}]. All "
+                f"{step}s lie in [{lower[0]:g}, {upper[-1]:g}]."
             )
         return self.steps[begin:end]
 
@@ -389,11 +390,11 @@ class Cumulative(_presented.Presented):
     def spec(self) -> str:
         """Question, rows and number of distinct scores, on one line."""
         weighted = f" (weighted, effective N = {self.effective_n:.0f})" if self.steps.weighted else ""
-        scores = f"{len(self.steps)} {self._counted}{'' if len(self.steps) == 1 else 's'}"
+        scores = f"{len(self.steps)} {self._kind_of_step[1]}{'' if len(self.steps) == 1 else 's'}"
         return f"{self.question}, N = {self.n}{weighted}, {scores}"
 
     #: A step of the curve in error messages and in the specification, and the rounding error of its ends.
-    _step, _counted, _tolerance = "score", "distinct score", 0.0
+    _kind_of_step = ("score", "distinct score", 0.0)
 
     def sentence(self) -> str:
         """Return the largest deviation in words.
@@ -415,11 +416,11 @@ class Cumulative(_presented.Presented):
         if self.p_kuiper > P_OF_CHANCE:
             text = (
                 f"The rows do not show a difference between {self._compared()}. The largest deviation of all intervals "
-                f"of {self._step}s is {where}: {difference}. The {statistic}."
+                f"of {self._kind_of_step[0]}s is {where}: {difference}. The {statistic}."
             )
         else:
             text = (
-                f"{where[0].upper()}{where[1:]}, {difference}. No other interval of {self._step}s "
+                f"{where[0].upper()}{where[1:]}, {difference}. No other interval of {self._kind_of_step[0]}s "
                 f"deviates more: the {statistic}."
             )
         p_value = p_words(self.p_kuiper).replace("<", "less than")

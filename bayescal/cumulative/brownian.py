@@ -84,27 +84,23 @@ def _pieces(numbers: ArrayLike, switch: float, tail: Any, body: Any) -> Floats:
 
 def _range_tail(x: Floats) -> Floats:
     k = np.arange(1, REFLECTIONS + 1)
-    total: Floats = 8 * ((-1.0) ** (k - 1) * k * ndtr(-k * x)).sum(axis=-1)
-    return total
+    return np.asarray(8 * ((-1.0) ** (k - 1) * k * ndtr(-k * x)).sum(axis=-1))
 
 
 def _range_body(x: Floats) -> Floats:
     squares = (np.pi * (2 * np.arange(THETA_TERMS) + 1)) ** 2
-    total: Floats = ((8 / x**2 + 8 / squares) * np.exp(-squares / (2 * x**2))).sum(axis=-1)
-    return total
+    return np.asarray(((8 / x**2 + 8 / squares) * np.exp(-squares / (2 * x**2))).sum(axis=-1))
 
 
 def _max_abs_tail(x: Floats) -> Floats:
     k = np.arange(REFLECTIONS)
-    total: Floats = 4 * ((-1.0) ** k * ndtr(-(2 * k + 1) * x)).sum(axis=-1)
-    return total
+    return np.asarray(4 * ((-1.0) ** k * ndtr(-(2 * k + 1) * x)).sum(axis=-1))
 
 
 def _max_abs_body(x: Floats) -> Floats:
     odd = 2 * np.arange(THETA_TERMS) + 1
     terms = (-1.0) ** np.arange(THETA_TERMS) / odd * np.exp(-((odd * np.pi) ** 2) / (8 * x**2))
-    total: Floats = 4 / np.pi * terms.sum(axis=-1)
-    return total
+    return np.asarray(4 / np.pi * terms.sum(axis=-1))
 
 
 def _quantile(cdf: Any, sf: Any, prob: float) -> float:

@@ -156,9 +156,7 @@ class LocalMoments:
         third moment.
         """
         n = len(score)
-        new = np.ones(n, dtype=np.bool_)
-        new[1:] = score[1:] != score[:-1]
-        starts = np.flatnonzero(new)
+        starts = np.append(0, 1 + np.flatnonzero(score[1:] != score[:-1]))
         sizes = np.diff(starts, append=n)
         first = np.repeat(starts, sizes)
         last = np.repeat(starts + sizes, sizes)
@@ -182,9 +180,7 @@ class LocalMoments:
         more = max(LEAST, int(SHARE * n))
         low, high = self.first[np.maximum(low - more, 0)], self.last[np.minimum(high + more, n) - 1]
         size = high - low
-        second = (self.second[high] - self.second[low]) / size
-        third = (self.third[high] - self.third[low]) / size
-        return second, third
+        return (self.second[high] - self.second[low]) / size, (self.third[high] - self.third[low]) / size
 
 
 def third_moment_of_difference(members: tuple[Floats, ...], others: tuple[Floats, Floats]) -> Floats:

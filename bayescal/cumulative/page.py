@@ -50,14 +50,9 @@ def _(result: Cumulative, parameters: Parameters = NO_PARAMETERS) -> dict[str, A
         "average_difference": result.average_difference,
         "curve": {
             "score": [None, *points.score.tolist()],
-            "share": points.share.tolist(),
-            "curve": points.curve.tolist(),
-            "low": points.low.tolist(),
-            "high": points.high.tolist(),
+            **{name: getattr(points, name).tolist() for name in ("share", "curve", "low", "high")},
         },
-        "sigma": result.sigma,
-        "null_sigma": result.null_sigma,
-        "robust_sigma": result.robust_sigma,
+        **{name: getattr(result, name) for name in ("sigma", "null_sigma", "robust_sigma")},
         "kuiper_interval": {"probability": PROB, "low": low, "high": high},
         **grid,
     }

@@ -232,16 +232,8 @@ class CumulativeDifference(Cumulative):
         return cumulative.grid_error(self.curve, self.steps) if isinstance(self.steps, GridSteps) else 0.0
 
     @property
-    def _step(self) -> str:  # type: ignore[override]  # a constant of the base
-        return "bin" if isinstance(self.steps, GridSteps) else "score"
-
-    @property
-    def _counted(self) -> str:  # type: ignore[override]  # a constant of the base
-        return "occupied bin" if isinstance(self.steps, GridSteps) else "distinct score"
-
-    @property
-    def _tolerance(self) -> float:  # type: ignore[override]  # a constant of the base
-        return EDGE if isinstance(self.steps, GridSteps) else 0.0
+    def _kind_of_step(self) -> tuple[str, str, float]:  # type: ignore[override]  # a constant of the base
+        return ("bin", "occupied bin", EDGE) if isinstance(self.steps, GridSteps) else super()._kind_of_step
 
     def _statistic(self) -> str:
         value = self._number(self.kuiper)
@@ -251,15 +243,13 @@ class CumulativeDifference(Cumulative):
         return f"at least {value} (at most {most}, depending on the order of the rows within bins)"
 
     def _remarks(self) -> list[str]:
-        remarks = [*super()._remarks(), *self._about_rare_outcomes(), *self._about_certain_scores()]
+        remarks = [*super()._remarks(), *self._about_rare_outcomes()]
+        if np.isin(self.steps.score, (0, 1)).all():
+            text = "All scores are 0 or 1: pass probabilities; a single contrary outcome refutes certain predictions."
+            remarks.append(text)
         if not isinstance(self.steps, GridSteps):
             return remarks
         return ["From counts: the statistics and P-values are those of the curve at the edges of the bins.", *remarks]
-
-    def _about_certain_scores(self) -> list[str]:
-        if not np.isin(self.steps.score, (0, 1)).all():
-            return []
-        return ["All scores are 0 or 1: pass probabilities; a single contrary outcome refutes certain predictions."]
 
     def _about_rare_outcomes(self) -> list[str]:
         """Warn if the steps are far from Normal, and name the remedy if there is one."""

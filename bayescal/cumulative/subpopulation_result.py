@@ -271,15 +271,6 @@ class SubpopulationScreen(_presented.Presented, Mapping[Any, SubpopulationDiffer
         """Labels of the groups whose adjusted P-value is at most `fdr`, in order of P-value."""
         return tuple(self.labels[i] for i in np.flatnonzero(self.adjusted_p_value <= self.fdr))
 
-    def _value(self) -> Floats:
-        if self.statistic == "kuiper":
-            return self.sums.top - self.sums.bottom
-        return np.maximum(self.sums.top, -self.sums.bottom)
-
-    def _in_sigma(self) -> Floats:
-        sigma = self.sums.difference_sigma
-        return np.divide(self._value(), sigma, out=np.zeros(len(self)), where=sigma > 0)
-
     def _rough(self) -> int:
         """Count the groups with large steps, without those with a single step of many rows, whose tail is exact."""
         step = self.sums.mean_step
@@ -296,12 +287,8 @@ class SubpopulationScreen(_presented.Presented, Mapping[Any, SubpopulationDiffer
             ``kolmogorov_smirnov``), sigma (`null_sigma` of the group), in_sigma (statistic / sigma, NaN if it is 0),
             p_value, adjusted_p_value (NaN if the group is not `reliable`) and flagged.
         """
-        value, sigma, in_sigma, adjusted = (
-            self._value(),
-            self.sums.difference_sigma,
-            self._in_sigma(),
-            self.adjusted_p_value,
-        )
+        value, in_sigma = self.sums.value(self.statistic)
+        sigma, adjusted = self.sums.difference_sigma, self.adjusted_p_value
         return [
             {
                 "group": self.groups.labels[i],
@@ -388,8 +375,7 @@ def sorted_screen(
     rows: Responses, groups: Groups, sums: GroupSums, p_value: Floats, statistic: str, fdr: float
 ) -> SubpopulationScreen:
     """Return a screen whose groups are in order of P-value, from groups in any order."""
-    unsorted = SubpopulationScreen(rows, groups, sums, p_value, statistic, fdr)
-    order = np.lexsort((-unsorted._in_sigma(), p_value))
+    order = np.lexsort((-sums.value(statistic)[1], p_value))
     place = np.append(np.argsort(order), -1)  # rows without a group have the number -1
     labels = tuple(groups.labels[i] for i in order)
     of_groups = GroupSums(*(getattr(sums, each.name)[order] for each in fields(GroupSums)))

@@ -275,6 +275,12 @@ class GroupSums:
     outer_step: Floats  # the larger product of step / sigma and `beyond` of the first and the last cell
     rare: Floats  # inverse square of the skewness of `end` if means are equal
 
+    def value(self, statistic: str) -> tuple[Floats, Floats]:
+        """Return the statistic ("kuiper" or "kolmogorov_smirnov"), and the same in units of `difference_sigma`."""
+        value = self.top - self.bottom if statistic == "kuiper" else np.maximum(self.top, -self.bottom)
+        sigma = self.difference_sigma
+        return value, np.divide(value, sigma, out=np.zeros(len(sigma)), where=sigma > 0)
+
 
 def group_sums(rows: Responses, group: NDArray[np.integer], n_groups: int) -> GroupSums:
     """Compute the statistics that `subpopulation_steps` gives for each group."""
@@ -284,9 +290,8 @@ def group_sums(rows: Responses, group: NDArray[np.integer], n_groups: int) -> Gr
     group = group[counted]
     order = np.lexsort((score, group))
     of_group, of_score = group[order], score[order]
-    new = np.ones(len(order), dtype=np.bool_)
-    new[1:] = (of_group[1:] != of_group[:-1]) | (of_score[1:] != of_score[:-1])
-    starts = np.flatnonzero(new)
+    new = (of_group[1:] != of_group[:-1]) | (of_score[1:] != of_score[:-1])
+    starts = np.append(0, 1 + np.flatnonzero(new))
     level, level_group = of_score[starts], of_group[starts]
     first = np.searchsorted(level_group, np.arange(n_groups))
 
@@ -366,9 +371,6 @@ def _centred(response: Floats, weight: Floats) -> Floats:
 def _cells(score: Floats, level: Floats, level_group: NDArray[np.integer]) -> tuple[Indices, Indices]:
     """Return the first row of the cell of each score of each group, and the row after its last one."""
     same = level_group[1:] == level_group[:-1]
-    ends = np.full(len(level), np.inf)
-    ends[:-1] = np.where(same, midpoints(level), np.inf)
+    ends = np.append(np.where(same, midpoints(level), np.inf), np.inf)
     high = np.searchsorted(score, ends, side="right")
-    low = np.zeros_like(high)
-    low[1:] = np.where(same, high[:-1], 0)
-    return low, high
+    return np.append(0, np.where(same, high[:-1], 0)), high

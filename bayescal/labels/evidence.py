@@ -1,5 +1,6 @@
 """Indirect evidence about the accuracies of bins, of a judge or of known outcomes, and Beta kernels for it."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Protocol
@@ -38,48 +39,30 @@ class Direct(Protocol):
         """Mean confidence of each bin."""
 
 
-class Evidence(Protocol):
-    """Evidence of rows without the true label, given parameters nu: a likelihood of the accuracy of each bin."""
-
-    @property
-    def present(self) -> NDArray[np.bool_]:
-        """Whether each bin has such rows."""
-
-    def log_likelihood(self, theta: Floats, nu: Floats) -> Floats:
-        """Return the log likelihood of each bin.
-
-        `theta` has shape (..., n_values, n_bins) and `nu` (n_values, ...), or the same without n_values.
-        """
-
-    def slope(self, theta: Floats, nu: Floats) -> tuple[Floats, Floats]:
-        """Return the derivative of the log likelihood, and the expected information."""
-
-
 @dataclass(frozen=True, eq=False)
-class JudgeEvidence:
-    r"""Rows that a judge labelled and nobody checked: `n`, and those labelled 1, `k`, by bin.
+class Evidence(ABC):
+    """Evidence of rows without the true label about the accuracies of bins, given parameters nu.
 
-    The judge labels a row of bin b with 1 with probability :math:`q = 1 - p + (s + p - 1) \theta_b`, where sensitivity
-    s and specificity p are those of the `stratum` of the bin, shape (n_bins,). Parameters nu, shape (..., 2, n_strata),
-    hold s and p.
+    Of `n` rows in each bin, `k` have the label 1; each has it with the probability `rate`.
     """
 
     n: Floats
     k: Floats
-    stratum: NDArray[np.intp]
+
+    @abstractmethod
+    def rate(self, theta: Floats, nu: Floats) -> tuple[Floats, Floats]:
+        """Return the probability of the label 1 given the accuracy of the bin, and its derivative.
+
+        `theta` has shape (..., n_values, n_bins) and `nu` (n_values, ...), or the same without n_values.
+        """
 
     @property
     def present(self) -> NDArray[np.bool_]:
         """Whether each bin has such rows."""
         return self.n > 0
 
-    def rate(self, theta: Floats, nu: Floats) -> tuple[Floats, Floats]:
-        """Return the probability q that the judge labels a row with 1, and its derivative s + p - 1."""
-        s, p = nu[..., 0, self.stratum], nu[..., 1, self.stratum]
-        return np.clip(1 - p + (s + p - 1) * theta, TINY, 1 - TINY), s + p - 1
-
     def log_likelihood(self, theta: Floats, nu: Floats) -> Floats:
-        """Return the log likelihood of each bin; see `Evidence`."""
+        """Return the log likelihood of each bin."""
         q, _ = self.rate(theta, nu)
         return np.asarray(self.k * np.log(q) + (self.n - self.k) * np.log1p(-q))
 
@@ -87,6 +70,23 @@ class JudgeEvidence:
         """Return the derivative of the log likelihood, and the expected information."""
         q, change = self.rate(theta, nu)
         return change * (self.k / q - (self.n - self.k) / (1 - q)), self.n * change**2 / (q * (1 - q))
+
+
+@dataclass(frozen=True, eq=False)
+class JudgeEvidence(Evidence):
+    r"""Rows that a judge labelled and nobody checked: `n`, and those labelled 1, `k`, by bin.
+
+    The judge labels a row of bin b with 1 with probability :math:`q = 1 - p + (s + p - 1) \theta_b`, where sensitivity
+    s and specificity p are those of the `stratum` of the bin, shape (n_bins,). Parameters nu, shape (..., 2, n_strata),
+    hold s and p.
+    """
+
+    stratum: NDArray[np.intp]
+
+    def rate(self, theta: Floats, nu: Floats) -> tuple[Floats, Floats]:
+        """Return the probability q that the judge labels a row with 1, and its derivative s + p - 1."""
+        s, p = nu[..., 0, self.stratum], nu[..., 1, self.stratum]
+        return np.clip(1 - p + (s + p - 1) * theta, TINY, 1 - TINY), s + p - 1
 
 
 def kernels(counts: Direct, evidence: Evidence, nu: Floats) -> tuple[Floats, Floats]:
@@ -185,7 +185,7 @@ class VerifiedCounts(TargetCounts):
 
 
 @dataclass(frozen=True, eq=False)
-class VerifiedEvidence:
+class VerifiedEvidence(Evidence):
     r"""Rows with known outcome: `n`, of them `k` with outcome 1, and their `share` of all rows, by bin.
 
     They have outcome 1 with probability v, and the odds among the other rows are :math:`\Gamma` times as high [1]_. A
@@ -199,14 +199,7 @@ class VerifiedEvidence:
        diagnostic tests", Biometrics 59, 163-171.
     """
 
-    n: Floats
-    k: Floats
     share: Floats
-
-    @property
-    def present(self) -> NDArray[np.bool_]:
-        """Whether each bin has such rows."""
-        return self.n > 0
 
     def rate(self, theta: Floats, nu: Floats) -> tuple[Floats, Floats]:
         r"""Return v and its derivative in :math:`\theta`; v is the root in [0, 1] of a quadratic, in stable form."""
@@ -215,13 +208,3 @@ class VerifiedEvidence:
         root = np.sqrt(np.maximum(b * b + 4 * f * more * theta, 0))
         v = np.clip(2 * theta / np.maximum(b + root, TINY), TINY, 1 - TINY)
         return v, 1 / (f + (1 - f) * nu / (1 + more * v) ** 2)
-
-    def log_likelihood(self, theta: Floats, nu: Floats) -> Floats:
-        """Return the log likelihood of each bin; see `Evidence`."""
-        v, _ = self.rate(theta, nu)
-        return np.asarray(self.k * np.log(v) + (self.n - self.k) * np.log1p(-v))
-
-    def slope(self, theta: Floats, nu: Floats) -> tuple[Floats, Floats]:
-        """Return the derivative of the log likelihood, and the expected information."""
-        v, change = self.rate(theta, nu)
-        return change * (self.k / v - (self.n - self.k) / (1 - v)), self.n * change**2 / (v * (1 - v))

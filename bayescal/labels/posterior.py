@@ -148,11 +148,6 @@ class Solved:
         return self.of[0].nu
 
     @cached_property
-    def shrunk_weights(self) -> Floats:
-        """Weights of the values under the shrinkage model alone."""
-        return normalised(self.log_shrunk)
-
-    @cached_property
     def free_weights(self) -> Floats:
         """Weights of the values with free accuracies."""
         return normalised(self.log_free)
@@ -160,7 +155,7 @@ class Solved:
     @cached_property
     def weights(self) -> Floats:
         """Weights of the values: a linear pool of both."""
-        return (1 - self.free) * self.shrunk_weights + self.free * self.free_weights
+        return (1 - self.free) * normalised(self.log_shrunk) + self.free * self.free_weights
 
     @property
     def effective_values(self) -> float:
@@ -229,7 +224,6 @@ def solve(
     """
     generator, compiled = _checks.generator(rng), compiled_form_pays(VALUES)
     power = 1 / len(problems) if same_rows else 1.0
-
     if known is not None:
         return solve_known(problems, known, max(FACTOR * draws // len(known), NEAR), generator, same_rows=same_rows)
     total = (VALUES if compiled else VALUES_NOT_COMPILED) if values is None else values

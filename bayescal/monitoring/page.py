@@ -50,14 +50,8 @@ def _(result: Evidence, parameters: document.Parameters = document.NO_PARAMETERS
 
     Values beyond the range of a float are null; ``log_value`` has them.
     """
-    return {
-        **document.with_table(result, parameters),
-        "hypothesis": result.hypothesis,
-        "level": result.level,
-        "threshold": result.threshold,
-        "raised": result.raised,
-        "alarm": result.alarm,
-    }
+    names = ("hypothesis", "level", "threshold", "raised", "alarm")
+    return {**document.with_table(result, parameters), **{name: getattr(result, name) for name in names}}
 
 
 @document.document_of.register

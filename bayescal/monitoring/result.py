@@ -247,10 +247,9 @@ class Evidence(_presented.Presented):
 
         Keys are window (its start), n_rows, value, log_value (natural logarithm) and p_value.
         """
-        columns = (self.windows, self.n_rows.tolist(), self.values, self.log_values, self.p_values)
-        names = ("window", *self._columns)
-        rows = zip(*(c if isinstance(c, tuple | list) else c.tolist() for c in columns), strict=True)
-        return [dict(zip(names, row, strict=True)) for row in rows]
+        columns = (self.n_rows, self.values, self.log_values, self.p_values)
+        rows = zip(self.windows, *(column.tolist() for column in columns), strict=True)
+        return [dict(zip(("window", *self._columns), row, strict=True)) for row in rows]
 
     def sentence(self) -> str:
         """State whether there is an alarm, the evidence, and the guarantee of the threshold.

@@ -287,7 +287,7 @@ def _reference(held: WindowedCounts, reference: Any) -> tuple[BinnedCounts, int 
         )
     counts = held.total_of_rows(chosen, "`reference`")
     _refuse_weights([counts], ["the reference"])
-    return counts, held.bound("reference", end), held.span_text(chosen)
+    return counts, held.bound("reference", end)[1], held.span_text(chosen)
 
 
 def _evidence(

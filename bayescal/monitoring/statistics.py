@@ -188,19 +188,14 @@ class Mixture:
 
     def after(self, windows: LogEValues) -> tuple[Self, Floats]:
         """Return the mixture after further windows, and the logarithm of the e-process after each of them."""
-        first, size = self.windows + 1, len(windows.drift)
-        log_weight, log_rest = _begins(first, size)
+        size = len(windows.drift)
+        number, total = self.windows + 1 + np.arange(size, dtype=np.float64), zeta(DECAY, 1.0)
+        # of beginning in each of these windows, and of beginning after it
+        log_weight, log_rest = -DECAY * np.log(number) - np.log(total), np.log(zeta(DECAY, number + 1) / total)
         drift = _recursion(self.drift, windows.drift, log_weight)
         jump = _recursion(self.jump, windows.jump, log_weight)
         last = type(self)(drift[-1], jump[-1], self.windows + size) if size else self
         return last, _mixed(drift, jump, log_rest)
-
-
-def _begins(first: int, size: int) -> tuple[Floats, Floats]:
-    """Return log weights of beginning in each of these windows, and of beginning after it."""
-    window = np.arange(first, first + size, dtype=np.float64)
-    total = zeta(DECAY, 1.0)
-    return -DECAY * np.log(window) - np.log(total), np.log(zeta(DECAY, window + 1) / total)
 
 
 def _recursion(before: Floats, log_e: Floats, log_weight: Floats) -> Floats:

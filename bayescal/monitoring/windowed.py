@@ -106,16 +106,15 @@ class WindowedCounts:
 
     def without(self, before: Any) -> "WindowedCounts":
         """Drop the windows before a bound."""
-        kind, bound = self._bound("before", before)
+        kind, bound = self.bound("before", before)
         forgotten = bound if self.forgotten is None else max(bound, self.forgotten)
         kept = {k: counts for k, counts in self.counts.items() if k >= bound}
         return replace(self, kind=kind, counts=kept, forgotten=forgotten)
 
     def between(self, start: Any = None, end: Any = None) -> list[int]:
         """Return the numbers of the windows with rows in [start, end), in order."""
-        chosen = sorted(self.counts)
-        low = None if start is None else self.bound("start", start)
-        high = None if end is None else self.bound("end", end)
+        low = None if start is None else self.bound("start", start)[1]
+        high = None if end is None else self.bound("end", end)[1]
         if low is not None and high is not None and high <= low:
             raise ValueError(
                 f"`end` must be after `start`; `start` is {start}, and `end` is {end}. The end is not included."
@@ -124,11 +123,7 @@ class WindowedCounts:
             raise ValueError(
                 f"`start` must not be before {self.start_text(self.forgotten)}: windows before it are forgotten."
             )
-        return [k for k in chosen if (low is None or k >= low) and (high is None or k < high)]
-
-    def bound(self, name: str, moment: Any) -> int:
-        """Return the number of the window that begins at a moment."""
-        return self._bound(name, moment)[1]
+        return [k for k in sorted(self.counts) if (low is None or k >= low) and (high is None or k < high)]
 
     def total(self, numbers: Iterable[int]) -> BinnedCounts:
         """Sum the counts of windows."""
@@ -155,15 +150,6 @@ class WindowedCounts:
         if self.window is None:
             raise ValueError(f"{why}; this monitor has one total. Make it with `window=`, as in '1d'.")
 
-    def require_apart(self, baseline: list[int], now: list[int]) -> None:
-        """Raise ValueError if two spans share windows."""
-        both = sorted({*baseline} & {*now})
-        if both:
-            raise ValueError(
-                f"`baseline` and `now` must have no window in common; they share {len(both)}, first at "
-                f"{self.start_text(both[0])}."
-            )
-
     def now_and_baseline(self, now: Any, baseline: Any) -> tuple[dict[str, BinnedCounts], dict[str, str]]:
         """Return the counts of two disjoint spans, and the spans as text; see `CalibrationMonitor.change`."""
         chosen = sorted(self.counts)[-1:] if now is None else self.span("now", now)
@@ -176,9 +162,13 @@ class WindowedCounts:
                 raise ValueError("`baseline` has no rows; a comparison needs at least one.")
             return counts, spans | {"baseline": "counts"}
         self.require_windows("`change` needs windows, or a `baseline` that is counts")
-        others = self.between()
-        others = [k for k in others if k < chosen[0]] if baseline is None else self.span("baseline", baseline)
-        self.require_apart(others, chosen)
+        before = [k for k in sorted(self.counts) if k < chosen[0]]
+        others = before if baseline is None else self.span("baseline", baseline)
+        if both := sorted({*others} & {*chosen}):
+            raise ValueError(
+                f"`baseline` and `now` must have no window in common; they share {len(both)}, first at "
+                f"{self.start_text(both[0])}."
+            )
         counts["baseline"] = self.total_of_rows(others, "`baseline`")
         return counts, spans | {"baseline": self.span_text(others)}
 
@@ -258,7 +248,7 @@ class WindowedCounts:
                 f"{times.KINDS[kind]}.{hint}"
             )
 
-    def _bound(self, name: str, moment: Any) -> tuple[str, int]:
+    def bound(self, name: str, moment: Any) -> tuple[str, int]:
         """Return the kind of a moment, and the number of the window that begins at it."""
         if self.window is None:
             raise ValueError(
@@ -333,7 +323,7 @@ class WindowedCounts:
             raise ValueError(f"`{name}` is {_checks.quoted(written)}, which does not fit 'window' and 'time'.")
         if self.window is None:
             return 0
-        return self._bound(name, written)[1]
+        return self.bound(name, written)[1]
 
 
 def _ranked(numbers: Ints) -> tuple[Ints, Array]:

@@ -163,7 +163,8 @@ class _ClassifierRanks:
             / (rows[:, None] + 1)
             for each in (ranks.weight, ranks.weight_sq)
         )
-        self.areas = np.array([_area(self._tilted(self.share, tilt)) for tilt in TILTS])
+        tilted = (self._tilted(self.share, tilt) for tilt in TILTS)
+        self.areas = np.array([one @ (zero.cumsum() - zero / 2) for zero, one in tilted])  # ties count half
 
     def simulate(self, rows: Floats, truth: float, around: float, weight: float) -> Ranks:
         """Return the ranks of rows, given quantiles of the true area and of the area of the rows."""
@@ -179,11 +180,6 @@ class _ClassifierRanks:
     def _tilted(self, share: Floats, tilt: float) -> Floats:
         tilted = share * np.exp(tilt * (self.ranks.placements - 0.5))
         return tilted / tilted.sum(axis=1, keepdims=True)
-
-
-def _area(share: Floats) -> float:
-    """Area under the ROC curve of shares of rows by outcome and cell; ties count half."""
-    return float(share[1] @ (share[0].cumsum() - share[0] / 2))
 
 
 def effective_rows(n_rows: int, weight: float, weight_sq: float, n: int) -> tuple[int, float]:

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
+from functools import partial
 from numbers import Real
 from typing import Any
 
@@ -46,10 +47,6 @@ class Goal:
     prob: float
     estimand: Estimand
 
-    def met_by(self, values: np.ndarray[Any, Any]) -> float:
-        """Return the share of draws on the right side of the limit."""
-        return within_limit(values, self.size, self.estimand)
-
     def limit(self, target: str) -> str:
         """Return the statement about the limit, as in "the ECE is below 0.02"."""
         absolute = "absolute " if self.estimand.better == "nearest zero" else ""
@@ -69,7 +66,7 @@ def checked_goal(pilot: Any, values: dict[str, Any], estimand: EstimandLike, pro
     _require_counts(pilot, kind)
     record = as_scalar(estimand)
     _require_needed(pilot, record, kind)
-    check = {"width": _width, "difference": _difference}.get(kind, _limit)
+    check = {"width": _width, "difference": _difference}.get(kind, partial(checked_limit, instead=": use `width`"))
     return Goal(kind, check(kind, values[kind], record), _checks.fraction("prob", prob), record)
 
 
@@ -135,10 +132,6 @@ def _width(kind: str, value: Any, estimand: Estimand) -> float:
     if not 0 < width < high - low:
         raise ValueError(f"`width` must lie strictly between 0 and {high - low:g} for {estimand.name!r}, not {value}.")
     return width
-
-
-def _limit(kind: str, value: Any, estimand: Estimand) -> float:
-    return checked_limit(kind, value, estimand, ": use `width`")
 
 
 def _difference(kind: str, value: Any, estimand: Estimand) -> float:
@@ -236,12 +229,13 @@ class WithinLimit(OneClassifier):
 
     def _verdict(self, values: Draws) -> str | None:
         goal = self.goal
-        return f"{goal.kind} {goal.size:g}" if goal.met_by(values.values) >= goal.prob else None
+        met = within_limit(values.values, goal.size, goal.estimand) >= goal.prob
+        return f"{goal.kind} {goal.size:g}" if met else None
 
     def _describe(self, values: Draws) -> None:
         goal, rows = self.goal, self.pilot.n_rows
         self.verdicts = (f"{goal.kind} {goal.size:g}",)
-        self.reachable = goal.met_by(values.values)
+        self.reachable = within_limit(values.values, goal.size, goal.estimand)
         statement = goal.limit(self.pilot.target)
         self.in_words = f"a posterior probability of at least {goal.prob:g} that {statement}"
         probability = _render.probability(self.reachable).removeprefix("= ")

@@ -174,15 +174,8 @@ class ClassPriors(Presented, Mapping[Any, Draws]):
         worth.
         """
         low, high = self.interval(_checks.fraction("prob", prob))
-        columns = (
-            self.mean(),
-            self.drawn.std(axis=0, ddof=1),
-            low,
-            high,
-            self.source,
-            self.counts.by_class,
-            self.worth,
-        )
+        sd = self.drawn.std(axis=0, ddof=1)
+        columns = (self.mean(), sd, low, high, self.source, self.counts.by_class, self.worth)
         rows = zip(self.classes, *(column.tolist() for column in columns), strict=True)
         return [dict(zip(("class", *self._columns), row, strict=True)) for row in rows]
 
@@ -419,17 +412,13 @@ def priors_of_rows(
     posterior = PriorLikelihoodPosterior(rows)
     draws = _checks.whole_number("draws", draws, at_least=2)
     counts = ShiftCounts.from_rows(rows, ShiftCells.predicted_class(n_classes))
-    method, notes = "recalibrated probabilities", _notes_on_fit(posterior.p_value)
-    return ClassPriors(counts, posterior.sample(draws, rng=rng), posterior.worth, method, notes)
-
-
-def _notes_on_fit(p_value: float) -> tuple[str, ...]:
-    if p_value >= P_OF_MISFIT:
-        return ()
-    return (
+    p_value = posterior.p_value
+    misfit = (
         "A temperature and biases probably do not calibrate the probabilities in the source (P-value of a score test: "
-        f"{p_words(p_value)}). The frequencies may then be biased; `using='cells'` needs no calibration.",
+        f"{p_words(p_value)}). The frequencies may then be biased; `using='cells'` needs no calibration."
     )
+    frequencies, notes = posterior.sample(draws, rng=rng), () if p_value >= P_OF_MISFIT else (misfit,)
+    return ClassPriors(counts, frequencies, posterior.worth, "recalibrated probabilities", notes)
 
 
 @public

@@ -342,7 +342,9 @@ class _Problem:
         label: str,
     ) -> LabelShiftEvaluation:
         """Evaluate stated probabilities, and prepare the evaluation of adapted ones."""
-        _require_overlap(counted.at(priors.mean()))  # for scores as stated: the error describes the rows as given
+        stated = counted.at(priors.mean())  # for scores as stated: the error describes the rows as given
+        empty = int(np.count_nonzero(stated.occupied & (stated.n == 0)))
+        require_overlap(stated.without_labels, stated.rows.unlabelled.n_rows, empty)
         evaluation = self._evaluation(counted, priors, seeds[0])
         adapt = None if later is None else partial(self._adapted, later, priors, seeds[1], label)
         return LabelShiftEvaluation.of(evaluation, priors, adapt, label)
@@ -355,11 +357,6 @@ class _Problem:
     def _evaluation(self, counted: ShiftedBins, priors: ClassPriors, seed: int) -> Evaluation:
         make = partial(pooled, self.make, priors.drawn)
         return evaluation_of(counted.at(priors.mean()), make, model=self.model, draws=self.draws, rng=seed)
-
-
-def _require_overlap(counts: LabelShiftedCounts) -> None:
-    empty = int(np.count_nonzero(counts.occupied & (counts.n == 0)))
-    require_overlap(counts.without_labels, counts.rows.unlabelled.n_rows, empty)
 
 
 def pooled(make: Callable[[Counts], Posterior], frequencies: Floats, counts: LabelShiftedCounts) -> OverPriors:

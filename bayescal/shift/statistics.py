@@ -213,7 +213,6 @@ def _beyond_label_shift(source: Ints, target: Ints) -> Floats:
         cells = joint / np.maximum(joint.sum(axis=2, keepdims=True), TINY)
     mixed = np.einsum("rk,rkj->rj", frequency, cells)
     any_target = xlogy(source, source / class_rows).sum(axis=(1, 2)) + xlogy(target, target / target_rows).sum(axis=1)
-    fitted = xlogy(source, np.maximum(cells, TINY)).sum(axis=(1, 2)) + xlogy(target, np.maximum(mixed, TINY)).sum(
-        axis=1
-    )
+    fitted = xlogy(source, np.maximum(cells, TINY)).sum(axis=(1, 2))
+    fitted += xlogy(target, np.maximum(mixed, TINY)).sum(axis=1)
     return np.asarray(2 * (any_target - fitted))

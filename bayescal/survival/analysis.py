@@ -179,15 +179,15 @@ def evaluate(
         raise ValueError("`by` needs a single `horizon`: call the function once per horizon.")
     same_rows({"time": time, "event": event, "risk": risk, "weights": weights, "by": by, "cluster": cluster})
     clusters = None if cluster is None else Clusters.from_column(cluster, len(rows), rows="time")
-    arguments = {"clusters": clusters, "rng": rng, "model": model, "draws": draws, **options}
+    arguments = {"rng": rng, "model": model, "draws": draws, **options}
     if several:
-        return _evaluate_horizons(rows, horizon, bins, binning, **arguments)
+        return _evaluate_horizons(rows, horizon, bins, binning, clusters, **arguments)
     at = rows.checked_horizon(horizon)
     edges = edges_of_risks(rows, bins, binning)
     if by is not None:
         groups = Groups.from_column(by, len(rows), rows="time")
-        return _evaluate_groups(rows, groups, at, edges, progress=progress, **arguments)
-    return _evaluate_rows(rows, at, edges, **arguments)
+        return _evaluate_groups(rows, groups, at, edges, clusters, progress=progress, **arguments)
+    return _evaluate(HorizonCounts.from_rows(rows, at, edges, clusters), **arguments)
 
 
 @overload
@@ -278,12 +278,6 @@ def edges_of_risks(rows: SurvivalRows, bins: Any, binning: str) -> Bins:
     return make_bins(bins, binning=binning, confidence=rows.risk, weights=rows.weight)
 
 
-def _evaluate_rows(
-    rows: SurvivalRows, horizon: float, edges: Bins, /, *, clusters: Clusters | None, **arguments: Any
-) -> SurvivalEvaluation:
-    return _evaluate(HorizonCounts.from_rows(rows, horizon, edges, clusters), **arguments)
-
-
 def _evaluate(counts: HorizonCounts, /, **arguments: Any) -> SurvivalEvaluation:
     return SurvivalEvaluation.of(evaluate_one(require_followed(counts), **arguments))
 
@@ -309,7 +303,7 @@ def require_followed(counts: HorizonCounts) -> HorizonCounts:
 
 
 def _evaluate_horizons(
-    rows: SurvivalRows, horizons: Any, bins: Any, binning: str, *, rng: Any, **arguments: Any
+    rows: SurvivalRows, horizons: Any, bins: Any, binning: str, clusters: Clusters | None, *, rng: Any, **arguments: Any
 ) -> SurvivalHorizons:
     at = [rows.checked_horizon(each) for each in horizons]
     require_increasing(at)
@@ -318,7 +312,8 @@ def _evaluate_horizons(
     evaluations = {}
     for i, (each, seed) in enumerate(zip(at, seeds, strict=True)):
         rows_at = rows.at(i)
-        evaluations[each] = _evaluate_rows(rows_at, each, edges_of_risks(rows_at, bins, binning), rng=seed, **arguments)
+        counts = HorizonCounts.from_rows(rows_at, each, edges_of_risks(rows_at, bins, binning), clusters)
+        evaluations[each] = _evaluate(counts, rng=seed, **arguments)
     return SurvivalHorizons(evaluations, dict(zip(at, seeds, strict=True)))
 
 
@@ -342,7 +337,7 @@ def require_rising(risk: Array) -> None:
 
 
 def _evaluate_groups(
-    rows: SurvivalRows, groups: Groups, horizon: float, edges: Bins, *, clusters: Clusters | None, **arguments: Any
+    rows: SurvivalRows, groups: Groups, horizon: float, edges: Bins, clusters: Clusters | None, /, **arguments: Any
 ) -> GroupedEvaluation:
     overall = HorizonCounts.from_rows(rows, horizon, edges, clusters)
 

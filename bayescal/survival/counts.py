@@ -211,7 +211,6 @@ class SurvivalCounts(Counted):
         for label, exit_of, rows in survival_sums(frame, columns, weights, by, edges, grid, cause):
             cell, kind, index = *exit_of, rows.index[0]
             place = np.ravel_multi_index((kind, index, cell), shape)
-
             off, squares, weight = (
                 sums_at(place, each, int(np.prod(shape))).reshape(shape)
                 for each in (rows.deviation[0], rows.deviation_sq[0], rows.n if rows.weight is None else rows.weight)
@@ -297,10 +296,8 @@ class SurvivalCounts(Counted):
         return censored_counts(counted, number, exits, n_censored, self._known(at, exits, place))
 
     def _place(self, horizon: Any) -> int:
-        """Return the position of a horizon on the grid."""
-        if horizon is None:
-            return self._reached(len(self.times) - 1)
-        number = require_horizon(horizon)
+        """Return the position of a horizon on the grid; refuse one that no row reaches."""
+        number = float(self.times[-1]) if horizon is None else require_horizon(horizon)
         places = np.flatnonzero(self.times == number)
         if not len(places):
             nearest = self.times[np.abs(self.times - number).argmin()]
@@ -308,10 +305,7 @@ class SurvivalCounts(Counted):
                 f"`horizon` must be a time of the grid of the counts; {number:g} is not, and the nearest one is "
                 f"{nearest:g}. Count the rows again with `times` that contain it."
             )
-        return self._reached(int(places[0]))
-
-    def _reached(self, at: int) -> int:
-        """Refuse a horizon that no row reaches."""
+        at = int(places[0])
         after = self.exits[..., at + 1 :].sum() + self.exits[[EVENT, OTHER, AT_END], :, at].sum()
         if self.n_rows and not after:
             raise ValueError(

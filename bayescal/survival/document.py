@@ -78,16 +78,13 @@ def _read_weights(
         return None, None
     if len(entries) < len(plain.WEIGHTS):
         raise ValueError(f"`{entries[0]}` stands alone: weights need both of {list(plain.WEIGHTS)}.")
-    weight, weight_sq = (
-        plain.floats("weight", document["weight"], n.shape),
-        plain.floats("weight_sq", document["weight_sq"], (size,)),
-    )
+    weight = plain.floats("weight", document["weight"], n.shape)
+    weight_sq = plain.floats("weight_sq", document["weight_sq"], (size,))
     for name, values in (("weight", weight), ("weight_sq", weight_sq)):
         if (values < 0).any():
             raise ValueError(f"`{name}` must hold numbers >= 0.")
-    by_bin = sums_at(bin_of, weight, size)
-    rows = sums_at(bin_of, n, size)
-    plain.require_possible_weights("", rows.astype(np.int64), by_bin, weight_sq)
+    rows = sums_at(bin_of, n, size).astype(np.int64)
+    plain.require_possible_weights("", rows, sums_at(bin_of, weight, size), weight_sq)
     return weight, weight_sq
 
 

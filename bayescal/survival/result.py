@@ -395,9 +395,9 @@ class SurvivalHorizons(ByLabel[SurvivalEvaluation]):
                 str(row["n_events"]),
                 str(row["n_censored"]),
                 *(_render.number(row[name], d) for name in ("mean", "sd", "low", "high", "plug_in")),
-                _ratio_in_words(self[row["horizon"]]),
+                wording.with_interval(each.observed_expected, 2) if expects_events(each.counts) else "-",
             ]
-            for row in self.table(estimand=estimand)
+            for row, each in zip(self.table(estimand=estimand), self.values(), strict=True)
         ]
         remarks = of_several({f"horizon {horizon:g}": each.remarks for horizon, each in self.items()})
         spec = self.specification(estimand=estimand)
@@ -407,8 +407,3 @@ class SurvivalHorizons(ByLabel[SurvivalEvaluation]):
 def words_of(estimand: EstimandLike) -> str:
     """Return the short name of a quantity at a horizon, or of the ratio of observed to expected events."""
     return LABEL if estimand == NAME else as_scalar(estimand).words("event")
-
-
-def _ratio_in_words(evaluation: SurvivalEvaluation) -> str:
-    """Return the ratio of observed to expected events with its interval; a dash if no event is expected."""
-    return wording.with_interval(evaluation.observed_expected, 2) if expects_events(evaluation.counts) else "-"

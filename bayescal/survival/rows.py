@@ -90,13 +90,9 @@ class SurvivalRows:
 
 def require_horizon(horizon: Any) -> float:
     """Require one positive number."""
-    return float(_checks.positive("horizon", _scalar(horizon)))
-
-
-def _scalar(horizon: Any) -> Any:
     if horizon is None or isinstance(horizon, str | bytes | bool | np.bool_) or np.ndim(horizon) != 0:
         raise TypeError(f"`horizon` must be a number, in the unit of `time`, not {_checks.quoted(horizon)}.")
-    return horizon
+    return float(_checks.positive("horizon", horizon))
 
 
 def _times(time: Any) -> Floats:
