@@ -4,10 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.stats import beta
+from scipy.stats import beta, gamma, kstest
 
 import bayescal as bc
 from bayescal.decisions import selective_analysis as module
+from bayescal.estimands.selective import draw_priors, prior_of
 
 FAST = {"target": "confidence", "draws": 400, "rng": 1}
 SHARES = np.arange(1, 101) / 100
@@ -136,6 +137,44 @@ def test_several_classifiers_share_the_random_numbers_of_clusters():
     np.testing.assert_array_equal(found.risk["a"].values, found.risk["c"].values)
     alone = selective(z, other, cluster=cluster, draws=2000).risk["model"]
     assert np.abs(np.log(found.risk["b"].sd() / alone.sd()))[5:].max() < 0.1
+
+
+@pytest.mark.parametrize("tied", [82, 90, 99, 119])
+@pytest.mark.parametrize("options", [{"cluster": np.arange(200)}, {"weights": np.append(np.ones(199), 1.001)}])
+def test_a_first_cell_with_many_rows_has_the_whole_prior(tied, options):
+    """The upper limit of no wrong row in the first cell is that of independent rows, here within 20 %."""
+    c = np.concatenate([np.ones(tied), np.linspace(0.9, 0.3, 200 - tied)])
+    z = np.arange(200) < 180
+    alone, other = selective(z, c, draws=4000), selective(z, c, draws=4000, **options)
+    low, high = (each.selective_risk(0.3)["model"].interval(0.95)[1] for each in (alone, other))
+    assert high == pytest.approx(low, rel=0.2)
+    with_wrong = np.arange(200) < tied
+    assert selective(with_wrong, c, draws=4000, **options).threshold(0.005).share == 0
+
+
+def test_differences_without_wrong_rows_have_the_width_of_two_classifiers():
+    """Disjoint rows are kept: nearly the difference of independent Beta variables; that of all prior rows is 0."""
+    z = np.abs(np.arange(400) - 199.5) > 20
+    c = np.linspace(0.99, 0.5, 400)
+    gap = selective(z, {"a": c, "b": c[::-1].copy()}, draws=4000).difference()
+    low, high = gap.interval(0.95)
+    rng = np.random.default_rng(1)
+    expected = np.quantile(rng.beta(0.5, 80.5, 10**5) - rng.beta(0.5, 80.5, 10**5), 0.975)
+    assert high[19] == pytest.approx(expected, rel=0.35)
+    assert low[19] == pytest.approx(-expected, rel=0.35)
+    assert np.abs(gap.values[:, -1]).max() < 1e-9  # all are kept, and the outcomes are the same
+
+
+def test_prior_rows_of_several_classifiers_have_the_marginal_distribution():
+    """Each number is a Gamma variable; correlations are those of the copula, 1 for one classifier."""
+    correlation = np.array([[1.0, 0.5], [0.5, 1.0]])
+    one, other = draw_priors([1, 6], correlation, correlation, 4000, np.random.default_rng(1))
+    assert kstest(one[:, 0, 0], gamma(1).cdf).pvalue > 1e-3
+    for cell, rows in enumerate(prior_of(6)):
+        if rows > 0.4:
+            assert kstest(other[:, 1, cell], gamma(rows).cdf).pvalue > 1e-3
+    assert kstest(other[:, 0].sum(axis=1), gamma(1).cdf).pvalue > 1e-3
+    assert 0.3 < np.corrcoef(one[:, 0, 0], other[:, 0].sum(axis=1))[0, 1] < 0.6
 
 
 def test_clusters_of_one_row_are_independent_rows():

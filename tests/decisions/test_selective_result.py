@@ -50,6 +50,7 @@ def test_many_rows_with_one_confidence_are_named():
     named = "14 % of the predictions by net have one confidence, 0.7500: their order is taken as random"
     assert [named in each for each in texts].count(True) == 1, texts
     assert not any("one confidence" in each for each in selective(z, generated(3, 1000)[1]).remarks)
+    assert not any("one confidence" in each for each in selective([1, 0, 1], [0.9, 0.8, 0.7]).remarks)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -206,7 +207,7 @@ def test_names_of_classifiers():
         (lambda: TWO.threshold(0.1, classifier="c"), ValueError, "`classifier` must be one of"),
         (lambda: TWO.difference("a", "c"), ValueError, "`second` must be one of"),
         (lambda: TWO.difference("a"), TypeError, r"two of the classifiers \['a', 'b'\]"),
-        (lambda: ONE.difference(), TypeError, r"two of the classifiers \['model'\]"),
+        (lambda: ONE.difference(), ValueError, "a difference needs two classifiers: pass `selective` a mapping"),
         (lambda: ONE.threshold(10), ValueError, "`risk` must lie strictly between 0 and 1, not 10. Percent"),
         (lambda: ONE.threshold(0.1, 1), ValueError, "`prob` must lie strictly between 0 and 1"),
         (lambda: ONE.largest_share(0), ValueError, "`risk` must lie strictly between 0 and 1"),

@@ -202,3 +202,14 @@ def test_differences_of_augrcs_have_the_sd_of_the_bootstrap(clustered):
     assert found.sd() == pytest.approx(expected, rel=0.2)
     joint = bc.decisions.selective(z, {"a": first, "b": second}, target="confidence", rng=1)
     assert found.sd() == pytest.approx((joint.augrc["a"] - joint.augrc["b"]).sd(), rel=0.15)
+
+
+def test_two_classifiers_whose_predictions_are_all_right_differ():
+    """Without wrong rows nothing says that their AUGRCs are equal; two names of one classifier have one AUGRC."""
+    first, second = np.random.default_rng(1).uniform(0.5, 1, (2, 200))
+    right = np.ones(200, int)
+    comparison = bc.compare(right, {"a": first, "b": second, "c": first}, target="confidence", rng=1)
+    low, high = comparison.difference("a", "b", estimand="augrc").interval(0.95)
+    assert low < -0.005
+    assert high > 0.005
+    assert comparison.difference("a", "c", estimand="augrc").interval(0.95) == (0.0, 0.0)

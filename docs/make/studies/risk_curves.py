@@ -18,7 +18,7 @@ from studies.selection import BOOTSTRAP, OURS, Floats, Row, name_of, path_of, si
 #: Resamples of the bootstrap.
 RESAMPLES = 200
 #: Smallest share of the curves that are compared, and differences.
-FROM, AT = 0.05, (0.5, 0.8, 0.95)
+FROM, AT = 0.05, (0.1, 0.5, 0.8, 0.95)
 CURVES = (("calibrated", None), ("temperature", 1.5), ("shift", 0.3), ("wave", 0.05))
 #: Curves and populations that are also measured with fewer and with more rows than `ROWS`.
 ROWS, OTHER_ROWS, OTHERS = 1000, (200, 5000), tuple(product((CURVES[0], CURVES[3]), ("top", "rare")))
