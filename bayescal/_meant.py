@@ -107,6 +107,8 @@ def _places(meant: Meant, owners: Collection[str], where: str, result_class: typ
             # another quantity of the same rows
             quantity = topic not in OTHER_ROWS and code != f"{COMPARE})" and not re.search(r", \w+=", code)
             codes += [code] if right or quantity else []
+    if any(".interval(" in each for each in codes):  # a single number has no band
+        codes = [each for each in codes if not each.startswith("result.band(")]
     return list(dict.fromkeys(codes))[:2]
 
 

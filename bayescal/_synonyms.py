@@ -75,7 +75,7 @@ DRAWS = {
     "Recalibration": "result.slope", "GroupedRecalibration": "result.overall.slope", "CalibrationCurve": "result.ici",
     "ClinicalSummary": "result.evaluation.ece", "NetBenefit": "result.net_benefit[model]",
     "GroupedNetBenefit": "result.overall.net_benefit[model]", "LossRatio": "result.mean_ratio",
-    "SelectivePrediction": "result.risk[model]", "TopK": "result[k].ece",
+    "SelectivePrediction": "result.risk[model]", "TopK": "result[1].ece",
     "CumulativePosterior": "result.kuiper", "CumulativeDifference": "result.posterior().kuiper",
     "JudgeReport": "result.sensitivity", "PartlyObservedBand": "result[1.0].ece",
     "ClassPriors": "result.draws", "ShiftEvidence": "result.total_variation", "LabelShiftClasses": "result[label].ece",

@@ -298,6 +298,7 @@ OF_READER = ("bayescal.", "monitor.", "result.", "result[", "scipy.", "summary."
 IN_OTHER_TOPICS = {
     ("clinical", "bayescal.evaluate"): "rows in clusters, for which the topic has no intervals",
     ("cumulative", "bayescal.evaluate"): "rows in clusters, for which the topic has no intervals",
+    ("decisions", "bayescal.evaluate"): "groups, which functions of the topic without thresholds do not have",
     ("clinical", "bayescal.decisions.net_benefit"): "a part of the clinical summary that has more options alone",
     ("planning", "bayescal.BinnedCounts.from_arrays"): "the counts of a pilot",
     ("scores", "bayescal.BinnedCounts.from_arrays"): "the counts that `murphy_decomposition` takes",

@@ -11,7 +11,7 @@ from bayescal import _arviz, _checks, _render
 from bayescal._arrays import Floats
 from bayescal._meant import public
 from bayescal.draws import Draws
-from bayescal.estimands.registry import EstimandLike, as_estimand, hint
+from bayescal.estimands.registry import EstimandLike, as_estimand, estimand_called, hint
 from bayescal.results.comparable import Verdict, shown_pairs
 from bayescal.results.joint import OfEstimand, decided
 from bayescal.results.over_datasets_draws import OverDatasets, Population
@@ -122,6 +122,10 @@ class ComparisonOverDatasets(OfEstimand, OverDatasets):
 
     def _instead(self, name: str) -> str:
         """Say where means of an estimand over the data sets are; may be empty."""
+        meant = estimand_called(name)
+        parts = (each[label] for each in self.comparisons.values() for label in each.labels)
+        if meant is None or not all(each._available(meant) for each in parts):
+            return ""
         sentence = hint(name, "result.average('{}')")
         return sentence and f"{sentence[:-1]}, its mean over the data sets."
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, Protocol, Self
 
 from bayescal import _checks, _files
-from bayescal._invalid import errors_of
 from bayescal._meant import public
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import Bins
@@ -199,8 +198,10 @@ def load_counts(path: str | Path) -> SavedCounts:
     array([2, 2])
     """
     document = _files.read_document(path, SCHEMA)
-    with errors_of(f"'{path}'"):
+    try:
         return counts_from_document(document)
+    except ValueError as problem:
+        raise ValueError(f"'{path}': {problem}") from problem
 
 
 def counts_document(counts: SavedCounts) -> dict[str, Any]:

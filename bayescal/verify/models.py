@@ -429,6 +429,7 @@ WITHOUT: dict[str, str | Callable[[Any], str]] = {
     "bayescal.results.sensitivity.Choices": _has_choices,
     "bayescal.clinical.result.ClinicalSummary": _summarises,
     "bayescal.clinical.exact_tests.CalibrationTests": "it has P-values, which need no prior.",
+    "bayescal.results.regret.WorstRegret": "it describes draws of an evaluation, `bayescal.pymc_model(evaluation)`.",
     "bayescal.results.scores.MultiClassScore": _SCORE,
     "bayescal.results.scores.ScoreComparison": _SCORE,
     "bayescal.results.decomposition._Decomposition": _STATISTIC,
