@@ -400,12 +400,12 @@ def plot_selective(
             f"`result` must be a SelectivePrediction, not {type(result).__name__}; make one with "
             "`bayescal.decisions.selective(...)`."
         )
-    from matplotlib.lines import Line2D
-    from matplotlib.patches import Patch
-
     prob = _checks.fraction("prob", prob)
     limit = None if risk is None else _checks.fraction("risk", risk)
     ax = drawing.axes_or_new(ax, figsize=(6.4, 4.6))
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
     small, colours = drawing.is_small(ax, *ROOM), drawing.palette(ax)
     names, alpha = result.classifiers, 0.35 if drawing.is_dark(drawing.background(ax)) else 0.2
     cycle = [colours.cycle[i % len(colours.cycle)] for i in range(len(names))]
