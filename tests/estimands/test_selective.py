@@ -6,7 +6,8 @@ from scipy.stats import beta, kstest
 from sklearn.metrics import roc_auc_score
 
 import bayescal as bc
-from bayescal.estimands.selective import PRIOR_ROWS, Cells, Selection, observed_selection
+from bayescal.estimands.area_under_roc import grid_of
+from bayescal.estimands.selective import PRIOR_ROWS, Cells, Selection, augrc_grid_error, observed_selection
 
 
 def sets(seed, n=300, ties=False, weighted=False):
@@ -213,3 +214,12 @@ def test_two_classifiers_whose_predictions_are_all_right_differ():
     assert low < -0.005
     assert high > 0.005
     assert comparison.difference("a", "c", estimand="augrc").interval(0.95) == (0.0, 0.0)
+
+
+def test_the_error_of_bins_is_half_of_the_difference_of_both_orders():
+    """Two bins with one wrong of two rows each: the wrong ones are first, or last."""
+    z, c = [1, 0, 1, 0], [0.9, 0.8, 0.3, 0.2]
+    first, last = (evaluated(each, c).plug_in_of("augrc") for each in ([0, 1, 0, 1], z))
+    of_bins = grid_of(bc.BinnedCounts.from_arrays(z, c, bins=2))
+    assert augrc_grid_error(of_bins) == pytest.approx((first - last) / 2, abs=1e-12)
+    assert augrc_grid_error(evaluated(z, c).counts.ranks) == 0
