@@ -87,8 +87,9 @@ def selective(
     If the share s of the predictions with the largest confidences is kept, the selective risk is the share of wrong
     ones among them. Rows of one confidence are kept in random order. The posterior is that of
     `Evaluation.selective_risk`: a Dirichlet posterior of the masses of right and wrong rows in cells between quantiles
-    of the confidence. For several classifiers, the masses are those of all combinations of their cells, so that draws
-    are joint, and differences are as precise as the same rows make them.
+    of the confidence. Rows of a cluster have one standard exponential number in each draw. For several classifiers, the
+    masses are those of all combinations of their cells, so that draws are joint, and differences are as precise as the
+    same rows make them.
 
     Examples
     --------
@@ -140,7 +141,7 @@ def selective_counts(
     ----------
     counts : BinnedCounts
         Counts of right and wrong predictions, such as ``evaluation.counts``. If they hold no ranks, the bins are the
-        cells, and risks are known between their edges only by interpolation.
+        cells, and draws range over all orders of the rows inside a bin.
     draws, rng
         As for `bayescal.evaluate`.
     name : str, optional
@@ -154,7 +155,8 @@ def selective_counts(
     Raises
     ------
     ValueError, TypeError
-        If `counts` are not `BinnedCounts`, have no rows, or are counts of an event, or `name` is not a string.
+        If `counts` are not `BinnedCounts`, have no rows, are counts of an event, or are sums of counts of rows in
+        clusters; or `name` is not a string.
 
     Examples
     --------

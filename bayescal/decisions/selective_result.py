@@ -399,7 +399,7 @@ class SelectivePrediction(_presented.Presented):
                 by = self._of(name, "by")
                 texts.append(
                     f"Fewer than {FEW_WRONG} of the most confident {100 * few[-1]:.0f} % of the predictions{by} are "
-                    "wrong: the risk of such shares depends on the prior, which adds half a wrong row to one."
+                    "wrong: their risk depends on the prior, which has about half a wrong row in such a share."
                 )
             texts += self._on_order(grid_of(counts), self._of(name, "by"))
         return tuple(texts)
@@ -418,7 +418,7 @@ class SelectivePrediction(_presented.Presented):
         have = "one confidence" if ranks.grid == VALUES else "confidences that the counts do not tell apart"
         return [
             f"{_render.percent(share[most])} of the predictions{by} have {have}, {_render.number(ranks.lower[most])}: "
-            "their order is taken as random, so that a share between is kept only if some of them are chosen at random."
+            "their order is taken as random. To keep a share that ends among them, choose some of them at random."
         ]
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:

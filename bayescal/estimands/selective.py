@@ -281,14 +281,14 @@ def _rows_of_prior(weight: Floats, squares: Floats, clusters: Any) -> tuple[Floa
 
 
 def _prior_row(weight: Floats, squares: Floats, clusters: Floats | None = None) -> float:
-    r"""Return the sum of w^2 over that of w, times the design effect of clusters; sums by outcome.
+    """Return the sum of w^2 over that of w, times the design effect of clusters; sums by outcome.
 
     The design effect is that of the share of wrong ones, as in `accuracies.evidence`: one wrong row more has the design
     effect of clusters whose rows are all right or all wrong.
     """
     total, squared = float(weight.sum()), float(squares.sum())
-    if clusters is None or total == 0:
-        return squared / total if total else 0.0
+    if clusters is None:
+        return squared / total
     of_cluster, risk = clusters.sum(axis=1), weight[0] / total
     most = max(float(of_cluster @ of_cluster) / squared, 1.0)
     alone = float(squares[0] * (1 - risk) ** 2 + squares[1] * risk**2)
@@ -417,7 +417,8 @@ def augrc(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draws:
     bin_draws : BinDraws
         Posterior draws of the bins; the draws of the AUGRC get their ranks.
     counts : BinnedCounts
-        The counts; their `ranks` are used, or the bins if there are none.
+        The counts; their `ranks` are used, or the bins if there are none. The order of rows inside bins is not known:
+        draws then range over all orders.
     rng : None, int, SeedSequence or Generator
         Seed or generator.
 
@@ -430,7 +431,8 @@ def augrc(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draws:
     Raises
     ------
     ValueError
-        If the target is ``event`` or ``classwise``, whose outcome is not whether a prediction is right.
+        If the target is ``event`` or ``classwise``, whose outcome is not whether a prediction is right; if the outcomes
+        are of another population or a judge, or missing in a bin; for sums of counts of rows in clusters.
 
     Notes
     -----

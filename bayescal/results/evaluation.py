@@ -253,7 +253,7 @@ class Evaluation(ModelChecks, _presented.Presented):
         ------
         ValueError
             If a share is outside (0, 1] or keeps less than one row, or the outcome is not whether a prediction is
-            right.
+            right; for sums of counts of rows in clusters, which do not hold the clusters.
 
         See Also
         --------

@@ -165,8 +165,8 @@ def paired_horizons(first: ModelRows, second: ModelRows) -> PairedHorizons:
     """Count the rows of two models of the same event together."""
     (one, one_counted), (other, other_counted) = first.observed, second.observed
     rows = PairedCounts.from_predictions(one, other, one_counted, other_counted)
-    weight = first.at.weight
-    ratios = _correlation(first.on_ratio(), second.on_ratio(), weight)
+    weight, same = first.at.weight, np.array_equal(first.rows.risk, second.rows.risk)
+    ratios = _correlation(first.on_ratio(), second.on_ratio(), weight, same=same)
     if not first.at.censored.any():
         areas, losses = rows.area_correlation, rows.loss_difference
         return PairedHorizons(rows, first.counts, second.counts, None, ratios, areas, losses, None)
@@ -177,7 +177,9 @@ def paired_horizons(first: ModelRows, second: ModelRows) -> PairedHorizons:
         second.counts,
         _moments(rows, first, second),
         ratios,
-        None if on_areas[0] is None or on_areas[1] is None else _correlation(on_areas[0], on_areas[1], weight),
+        None
+        if on_areas[0] is None or on_areas[1] is None
+        else _correlation(on_areas[0], on_areas[1], weight, same=same),
         *_score_differences(first, second),
     )
 
@@ -208,12 +210,12 @@ def _score_differences(first: ModelRows, second: ModelRows) -> tuple[LossSums | 
     return LossSums(np.asarray(total * (first.brier_score - second.brier_score)), squares), covariance
 
 
-def _correlation(first: Floats, second: Floats, weight: Floats) -> float:
-    """Correlate influences of rows, whose mean is 0; 1 if all are equal."""
-    if np.array_equal(first, second):
+def _correlation(first: Floats, second: Floats, weight: Floats, *, same: bool) -> float:
+    """Correlate influences of rows, whose mean is 0; 1 if all are equal. If all are 0, 1 for the same risks only."""
+    if first.any() and np.array_equal(first, second):
         return 1.0
     one, other = weight * first, weight * second
-    return cosine(float(one @ one), float(other @ other), float(one @ other), same=False)
+    return cosine(float(one @ one), float(other @ other), float(one @ other), same=same)
 
 
 @public

@@ -403,3 +403,15 @@ def test_draws_are_not_combined_with_those_of_the_bins():
     ev = bc.evaluate([0, 1, 0, 1, 1], [0.2, 0.4, 0.5, 0.7, 0.9], draws=100, rng=1)
     with pytest.raises(TypeError, match="dependence is unknown"):
         ev.auc - ev.ece
+
+
+def test_two_classifiers_that_separate_the_outcomes_differ():
+    """Neither ranks a row wrongly, so nothing says that their areas are equal; two names of one have one area."""
+    rng = np.random.default_rng(1)
+    outcome = np.arange(100) % 2
+    first, second = (0.5 * outcome + 0.5 * rng.random(100) for _ in range(2))
+    comparison = bc.compare(outcome, {"a": first, "b": second, "c": first}, rng=1)
+    low, high = comparison.difference("a", "b", estimand="auc").interval(0.95)
+    assert low < -0.005
+    assert high > 0.005
+    assert comparison.difference("a", "c", estimand="auc").interval(0.95) == (0.0, 0.0)
