@@ -384,8 +384,11 @@ class SelectivePrediction(_presented.Presented):
     @property
     def question(self) -> str:
         """Target, rows and posterior, on one line."""
-        of = next(iter(self.counts.values()))
-        return f"{of.target} selective risk, {of.n_rows} rows, Dirichlet posterior of cells of confidence"
+        of, cells = next(iter(self.counts.values())), next(iter(self.cells.values()))
+        posterior = (
+            "Dirichlet posterior of cells of confidence" if cells.clusters is None else "Bayesian bootstrap of clusters"
+        )
+        return f"{of.target} selective risk, {of.n_rows} rows, {posterior}"
 
     @property
     def remarks(self) -> tuple[str, ...]:

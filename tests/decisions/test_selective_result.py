@@ -321,3 +321,10 @@ def test_a_risk_that_falls_again_does_not_break_the_promise():
     limit = kept.threshold(0.02)
     if limit.share:
         assert (kept.selective_risk(limit.share)["model"].values <= 0.02).mean() > 0.88
+
+
+def test_the_question_names_the_posterior():
+    z, c = generated(1, 200)
+    assert selective(z, c).question == "confidence selective risk, 200 rows, Dirichlet posterior of cells of confidence"
+    clustered = selective(z, c, cluster=np.arange(200) // 4)
+    assert clustered.question == "confidence selective risk, 200 rows, Bayesian bootstrap of clusters"

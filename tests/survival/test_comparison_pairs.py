@@ -120,3 +120,18 @@ def test_one_model_twice_is_perfectly_correlated():
     pair = paired_horizons(first, second)
     assert pair.area_correlation == 1.0
     assert pair.loss_difference.squares == 0
+
+
+@pytest.mark.parametrize("censored", [False, True])
+def test_models_that_both_separate_the_events_are_not_known_to_be_equal(censored):
+    """Every row with the event has a larger risk than the others, under both models: influences on the areas are 0."""
+    rng = np.random.default_rng(1)
+    event = np.arange(120) % 2
+    time = np.where(event == 1, 0.5, 2.0)
+    time[0] = 0.6 if censored else 2.0  # after the last event
+    first, second = (0.1 + 0.5 * event + 0.3 * rng.random(120) for _ in range(2))
+    one, other, again = (
+        ModelRows.read(SurvivalRows(time, event, risk, None, 1), HORIZON, BINS) for risk in (first, second, first)
+    )
+    assert paired_horizons(one, again).area_correlation == 1.0
+    assert paired_horizons(one, other).area_correlation < 0.5
