@@ -1,4 +1,4 @@
-"""Checks of the statements in `notebooks/09_a_risk_model_in_a_new_hospital.ipynb`."""
+"""Checks of the statements in `notebooks/11_a_risk_model_in_a_new_hospital.ipynb`."""
 
 import numpy as np
 

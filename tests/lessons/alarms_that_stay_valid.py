@@ -1,4 +1,4 @@
-"""Checks of the statements in `notebooks/10_alarms_that_stay_valid.ipynb`."""
+"""Checks of the statements in `notebooks/12_alarms_that_stay_valid.ipynb`."""
 
 
 def check_the_daily_test(daily, ever, SHOPS, DAYS):

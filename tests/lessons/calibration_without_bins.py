@@ -1,4 +1,4 @@
-"""Checks of the statements in `notebooks/08_calibration_without_bins.ipynb`."""
+"""Checks of the statements in `notebooks/09_calibration_without_bins.ipynb`."""
 
 import numpy as np
 

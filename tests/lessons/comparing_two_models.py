@@ -1,4 +1,4 @@
-"""Checks of the statements in `notebooks/04_comparing_two_models.ipynb`."""
+"""Checks of the statements in `notebooks/05_comparing_two_models.ipynb`."""
 
 import numpy as np
 import pytest

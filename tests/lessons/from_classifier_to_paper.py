@@ -1,4 +1,4 @@
-"""Checks of the statements in `notebooks/01_from_classifier_to_paper.ipynb`."""
+"""Checks of the statements in `notebooks/02_from_classifier_to_paper.ipynb`."""
 
 import numpy as np
 

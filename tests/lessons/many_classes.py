@@ -1,4 +1,4 @@
-"""Checks of the statements in `notebooks/07_many_classes.ipynb`."""
+"""Checks of the statements in `notebooks/08_many_classes.ipynb`."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Checks of the statements in `notebooks/11_many_small_groups.ipynb`."""
+"""Checks of the statements in `notebooks/13_many_small_groups.ipynb`."""
 
 
 def check_the_largest_plug_in_value_is_that_of_a_small_hospital(plug_in, size, truth):

@@ -1,4 +1,4 @@
-"""Checks of the statements in `notebooks/12_survival_predictions.ipynb`."""
+"""Checks of the statements in `notebooks/14_survival_predictions.ipynb`."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Checks of the statements in `notebooks/14_the_judge_is_not_the_truth.ipynb`."""
+"""Checks of the statements in `notebooks/16_the_judge_is_not_the_truth.ipynb`."""
 
 import numpy as np
 

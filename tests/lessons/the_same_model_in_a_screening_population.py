@@ -1,4 +1,4 @@
-"""Checks of the statements in `notebooks/13_the_same_model_in_a_screening_population.ipynb`."""
+"""Checks of the statements in `notebooks/15_the_same_model_in_a_screening_population.ipynb`."""
 
 import numpy as np
 import pytest

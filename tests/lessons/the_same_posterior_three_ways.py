@@ -1,4 +1,4 @@
-"""Checks of the statements in `notebooks/06_the_same_posterior_three_ways.ipynb`."""
+"""Checks of the statements in `notebooks/07_the_same_posterior_three_ways.ipynb`."""
 
 import arviz as az
 import numpy as np

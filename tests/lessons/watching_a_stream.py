@@ -1,4 +1,4 @@
-"""Checks of the statements in `notebooks/05_watching_a_stream.ipynb`."""
+"""Checks of the statements in `notebooks/06_watching_a_stream.ipynb`."""
 
 import numpy as np
 

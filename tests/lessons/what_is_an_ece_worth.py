@@ -1,4 +1,4 @@
-"""Checks of the statements in `notebooks/02_what_is_an_ece_worth.ipynb`."""
+"""Checks of the statements in `notebooks/03_what_is_an_ece_worth.ipynb`."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Checks of the statements in `notebooks/15_when_to_ask_a_human.ipynb`."""
+"""Checks of the statements in `notebooks/17_when_to_ask_a_human.ipynb`."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Checks of the statements in `notebooks/03_why_your_ece_interval_misses_zero.ipynb`."""
+"""Checks of the statements in `notebooks/04_why_your_ece_interval_misses_zero.ipynb`."""
 
 import numpy as np
 
