@@ -160,19 +160,22 @@ class Student:
 
 
 def at_mode(log_density: Callable[[Floats], Floats], start: Floats) -> Student:
-    """Return a t distribution around the mode of a density, with its curvature."""
+    """Return a t distribution around the mode of a density, with its curvature.
+
+    Both are rounded, because last digits of the mode depend on the processor, and draws would depend on them.
+    """
     from scipy.optimize import minimize
 
     def minus(eta: Floats) -> Floats:
         value = log_density(eta)
         return np.where(np.isfinite(value), -value, OUTSIDE)
 
-    mode = minimize(lambda eta: float(minus(eta[None])[0]), start, method="BFGS", options={"gtol": GRADIENT}).x
+    mode = minimize(lambda eta: float(minus(eta[None])[0]), start, method="BFGS", options={"gtol": GRADIENT}).x.round(3)
     shift = STEP * np.eye(len(mode))
     i, j = shift[:, None], shift[None]
     at = [minus(mode + each) for each in (i + j, i - j, j - i, -i - j)]
     curvature = (at[0] - at[1] - at[2] + at[3]) / (4 * STEP**2)
-    values, vectors = np.linalg.eigh((curvature + curvature.T) / 2)
+    values, vectors = np.linalg.eigh(((curvature + curvature.T) / 2).round(3))
     values = np.clip(values, LEAST_CURVATURE, MOST_CURVATURE)
     return Student(mode, (vectors / values) @ vectors.T * WIDER**2)
 
