@@ -1,3 +1,4 @@
+from .analysis import compare_subpopulations as compare_subpopulations
 from .analysis import difference as difference
 from .analysis import screen as screen
 from .analysis import subpopulation as subpopulation
@@ -6,5 +7,7 @@ from .plot import plot_cumulative as plot_cumulative
 from .posterior_result import CumulativePosterior as CumulativePosterior
 from .result import CumulativeDifference as CumulativeDifference
 from .statistics import rows_for_c_emp as rows_for_c_emp
+from .subpopulation_posterior import SubpopulationPosterior as SubpopulationPosterior
+from .subpopulation_result import SubpopulationComparison as SubpopulationComparison
 from .subpopulation_result import SubpopulationDifference as SubpopulationDifference
 from .subpopulation_result import SubpopulationScreen as SubpopulationScreen

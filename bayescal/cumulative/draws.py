@@ -5,10 +5,11 @@ They come from the posterior of the segments model, and from confidence distribu
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
-from bayescal._arrays import Floats
+from bayescal._arrays import Floats, Ints
 from bayescal.cumulative.statistics import SHORTFALL, cumulative_curve, kolmogorov_smirnov, kuiper
 from bayescal.draws import BinDraws
 from bayescal.posterior.shrinkage.model import shrinkage_posterior
@@ -61,10 +62,13 @@ class ConfidenceDistribution:
     probability: Floats
 
     def quantile(self, uniform: Floats) -> Floats:
-        """Return the quantiles, in [0, 1]; H(0), a P-value of exact calibration, is the probability of d = 0."""
+        """Return the quantiles; H(0), a P-value of exact calibration, is the probability of d = 0."""
         rising = self.probability + 1e-12 * np.arange(VALUES)  # np.interp needs increasing abscissae
-        inside = np.minimum(np.interp(uniform, rising, self.value), 1.0)
-        return np.where(uniform <= self.probability[0], 0.0, inside)
+        return np.where(uniform <= self.probability[0], 0.0, np.interp(uniform, rising, self.value))
+
+
+#: Those of the Kuiper and of the Kolmogorov-Smirnov statistic.
+Distributions = tuple[ConfidenceDistribution, ConfidenceDistribution]
 
 
 def invert(
@@ -103,12 +107,27 @@ class CumulativeDraws:
     kuiper: Floats  # shape (n_draws,); under the segments model, the statistics are those of `curve`
     kolmogorov_smirnov: Floats
 
+    @property
+    def fingerprint(self) -> int:
+        """Number that different draws hardly share."""
+        return self.bins.fingerprint
+
+    @property
+    def observed(self) -> Floats:
+        """Curve of the rows at `score`."""
+        counts = self.posterior.counts
+        return np.cumsum(counts.share * (counts.accuracy - counts.mean_confidence))
+
+    @property
+    def n_rows(self) -> Ints:
+        """Number of rows of each bin."""
+        return self.posterior.counts.n
+
 
 def draw_cumulative(steps: Steps, n_draws: int, rng: np.random.Generator, *, model: str = POOLED) -> CumulativeDraws:
     """Draw the cumulative difference of the population and its statistics, from steps of outcomes less their scores.
 
-    Under the segments model, draws are independent. Of the pooled statistics, half are independent; the other half are
-    stratified quantiles, so that Monte Carlo errors computed as for independent draws are too large.
+    Under the segments model, draws are independent; for pooled statistics, see `pooled`.
     """
     counts = merge_scores(steps, BINS)
     posterior = segments_posterior(counts)
@@ -116,39 +135,64 @@ def draw_cumulative(steps: Steps, n_draws: int, rng: np.random.Generator, *, mod
     curve = curve_of(bins)
     d, g = kuiper(curve), kolmogorov_smirnov(curve)
     if model == POOLED:
-        half = n_draws // 2
-        uniform = (rng.permutation(n_draws - half) + rng.random(n_draws - half)) / (n_draws - half)
-        order = rng.permutation(n_draws)
-        inverted = [each.quantile(uniform) for each in confidence_distributions(steps, counts, bins, curve, rng)]
-        d, g = (np.concatenate([first[:half], second])[order] for first, second in zip((d, g), inverted, strict=True))
+        inverted = partial(confidence_distributions, steps, counts, bins, curve, rng)
+        d, g = (np.minimum(each, 1.0) for each in pooled((d, g), inverted, rng))
     return CumulativeDraws(posterior, counts.upper, bins, curve, d, g)
+
+
+def pooled(
+    statistics: tuple[Floats, Floats], inverted: Callable[[], Distributions], rng: np.random.Generator
+) -> list[Floats]:
+    """Replace half of the draws of each statistic by draws from its confidence distribution.
+
+    The first half of the draws are independent; the others are stratified quantiles, so that Monte Carlo errors
+    computed as for independent draws are too large.
+    """
+    n_draws = len(statistics[0])
+    half = n_draws // 2
+    uniform = (rng.permutation(n_draws - half) + rng.random(n_draws - half)) / (n_draws - half)
+    order = rng.permutation(n_draws)
+    return [
+        np.concatenate([first[:half], distribution.quantile(uniform)])[order]
+        for first, distribution in zip(statistics, inverted(), strict=True)
+    ]
 
 
 def confidence_distributions(
     steps: Steps, counts: MergedCounts, bins: BinDraws, curve: Floats, rng: np.random.Generator
-) -> tuple[ConfidenceDistribution, ConfidenceDistribution]:
+) -> Distributions:
     """Compute the confidence distributions of both statistics, along the mean of the curves that are not 0."""
-    off = kuiper(curve) > ROUNDING
-    mean = curve[off].mean(axis=0) if off.any() else _from_0(counts.curve)
     accuracy = np.clip(bins.accuracy.mean(axis=0), LEAST_ACCURACY, 1 - LEAST_ACCURACY)
     variance = counts.variance(accuracy)
     # steps from bin to bin are longer than those from score to score, so paths miss more of the extremes
     by_bin, by_score = (counts.mean_step(accuracy, between=between) for between in ("bins", "scores"))
     shortfall = SHORTFALL * max(by_bin - by_score, 0.0) * float(np.sqrt(variance.sum()))
-    noise, observed = noise_paths(variance, rng), cumulative_curve(steps)
+    mean = mean_if_different(curve, from_0(counts.curve))
+    return along(mean, cumulative_curve(steps), noise_paths(variance, rng), shortfall)
 
-    def along(statistic: Statistic, sides: int) -> ConfidenceDistribution:
+
+def mean_if_different(curve: Floats, observed: Floats) -> Floats:
+    """Return the mean of the curves that are not 0, or the observed curve if all are."""
+    different = kuiper(curve) > ROUNDING
+    return np.asarray(curve[different].mean(axis=0) if different.any() else observed)
+
+
+def along(mean: Floats, observed: Floats, noise: Floats, shortfall: float = 0.0) -> Distributions:
+    """Compute the confidence distributions of both statistics of a curve that has the shape of `mean`."""
+
+    def of(statistic: Statistic, sides: int) -> ConfidenceDistribution:
         size = float(statistic(mean))
         shape = mean / size if size > ROUNDING else np.zeros_like(mean)  # curve is 0 for every d
         return invert(statistic, float(statistic(observed)), shape, noise, sides * shortfall)
 
-    return along(kuiper, 2), along(kolmogorov_smirnov, 1)
+    return of(kuiper, 2), of(kolmogorov_smirnov, 1)
 
 
 def curve_of(bins: BinDraws) -> Floats:
     """Compute the cumulative difference of each draw: 0, and the values at the upper ends of the bins."""
-    return _from_0(np.cumsum(bins.mass * bins.gap, axis=1))
+    return from_0(np.cumsum(bins.mass * bins.gap, axis=1))
 
 
-def _from_0(curve: Floats) -> Floats:
+def from_0(curve: Floats) -> Floats:
+    """Put a 0 before the first value of each curve."""
     return np.concatenate([np.zeros((*curve.shape[:-1], 1)), curve], axis=-1)

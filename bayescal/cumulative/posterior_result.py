@@ -1,5 +1,6 @@
 """CumulativePosterior: draws of the cumulative difference of the population and of its statistics, and their text."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
@@ -24,6 +25,14 @@ if TYPE_CHECKING:
 
 #: Largest error by bins, in standard deviations of the end of the curve, with which counts have a posterior.
 LARGE_GRID_ERROR = 10
+#: Origin of the draws of both statistics.
+POOL = (
+    "Half of the draws of each statistic come from the posterior of the segments model, half from a confidence "
+    "distribution that removes the upward bias of the plug-in value. This is a pool, not the posterior of one model; "
+    'use `model="segments"` for joint draws of the statistics and the curve. The draws of the two statistics are not '
+    "coupled, so those of the Kolmogorov-Smirnov statistic can exceed those of the Kuiper statistic, although this is "
+    "impossible for a population."
+)
 
 
 class Observed(Protocol):
@@ -64,9 +73,170 @@ class Observed(Protocol):
         """Return the sentence, table and remarks."""
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class CurvePosterior(_presented.Presented, ABC):
+    """The base of `CumulativePosterior` and `SubpopulationPosterior`.
+
+    Parameters
+    ----------
+    observed : CumulativeDifference or SubpopulationDifference
+        The curve of the rows and its statistics.
+    drawn : CumulativeDraws or SubpopulationDraws
+        The draws.
+    model : {"pooled", "segments"}
+        Origin of the draws of the statistics.
+    """
+
+    observed: Observed
+    drawn: Any
+    model: str
+
+    _header = wording.HEADER
+
+    @abstractmethod
+    def sentence(self, prob: float = 0.95) -> str:
+        """Return the Kuiper statistic with its interval, in words."""
+
+    @property
+    @abstractmethod
+    def remarks(self) -> tuple[str, ...]:
+        """Warnings about the intervals."""
+
+    @abstractmethod
+    def _notes(self) -> list[str]: ...
+
+    @property
+    def _origin(self) -> int | None:
+        """Draws under the segments model can be combined, because they are joint."""
+        return self.drawn.fingerprint if self.model == SEGMENTS else None
+
+    @cached_property
+    def kuiper(self) -> Draws:
+        """Draws of the Kuiper statistic D."""
+        return Draws(self.drawn.kuiper, "kuiper", self._origin)
+
+    @cached_property
+    def kolmogorov_smirnov(self) -> Draws:
+        """Draws of the Kolmogorov-Smirnov statistic G; G <= D <= 2 G holds in each draw of "segments"."""
+        return Draws(self.drawn.kolmogorov_smirnov, "kolmogorov_smirnov", self._origin)
+
+    @property
+    def score(self) -> Floats:
+        """Scores at which the curve is drawn: the largest one in each bin, shape (n_bins,)."""
+        return self.drawn.score
+
+    @cached_property
+    def curve(self) -> Draws:
+        """Draws of the curve at `score` under the segments model, shape (n_draws, n_bins)."""
+        return Draws(self.drawn.curve[:, 1:], "cumulative difference", self._origin)
+
+    @cached_property
+    def p_zero(self) -> float:
+        """Share of the draws in which the Kuiper statistic is 0."""
+        return float(np.mean(self.drawn.kuiper <= ROUNDING))
+
+    def band(self, prob: float = 0.95, *, simultaneous: bool = True) -> CumulativeBand:
+        """Return a band of the cumulative difference of the population.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Probability that the band contains the whole curve or, pointwise, its value at each score; in (0, 1), else
+            a ValueError is raised.
+        simultaneous : bool, default True
+            With True, the confidence band of the observed curve from squared residuals, which assumes no
+            model. With False, the credible intervals of the curve at the upper ends of the bins. They are narrower, but
+            in simulations they miss curves that jump or oscillate within a few bins too often.
+
+        Returns
+        -------
+        CumulativeBand
+            Scores, and the ends of the band at each: all distinct scores, or those at the upper ends of the bins.
+        """
+        if simultaneous:
+            return self.observed.band(prob)
+        return CumulativeBand(self.score, *self.curve.interval(prob))
+
+    def summary(self, prob: float = 0.95, **options: Any) -> "pd.DataFrame":
+        """ArviZ's table of the two statistics.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per statistic: mean, sd, interval, effective sample sizes, Monte Carlo errors. The draws are
+            independent.
+        """
+        prob = _checks.fraction("prob", prob)
+        return _arviz.summary({name: getattr(self, name) for name in NAMES}, prob, **options)
+
+    def to_datatree(self) -> "xr.DataTree":
+        """Everything as an ArviZ DataTree.
+
+        Returns
+        -------
+        xarray.DataTree
+            Groups ``posterior`` (kuiper, kolmogorov_smirnov, and the curve along ``score``), ``observed_data`` (the
+            curve of the rows at these scores) and ``constant_data`` (rows per bin). The statistics and the curve are
+            joint draws only with ``model="segments"``; the attribute ``model`` says so.
+        """
+        return _arviz.datatree(
+            {name: getattr(self, name) for name in NAMES} | {"curve": self.curve.values},
+            observed={"observed_curve": self.drawn.observed},
+            constant={"n_rows": self.drawn.n_rows},
+            along="score",
+            coords={"score": self.score},
+            attrs={"spec": self.spec, "model": self.model, "p_zero": self.p_zero},
+        )
+
+    def table(self, prob: float = 0.95) -> list[dict[str, Any]]:
+        """Return the numbers as data: one dict per statistic.
+
+        Returns
+        -------
+        list of dict
+            Keys quantity, mean, sd, low, high, plug_in, null_mean (mean of the plug-in value under calibration or equal
+            means).
+        """
+        prob = _checks.fraction("prob", prob)
+        return [
+            wording.table_row(
+                getattr(self, name),
+                name,
+                prob,
+                float(getattr(self.observed, name)),
+                null_mean(name, self.observed.scale),
+            )
+            for name in NAMES
+        ]
+
+    def _headline(self, prob: float) -> str:
+        row = self.table(prob)[0]
+        mean, low, high = (self._as_kuiper(row, row[name]) for name in ("mean", "low", "high"))
+        kind = "credible interval" if self.model == SEGMENTS else "interval"
+        return f"The Kuiper statistic of the population is {mean} ({100 * prob:g} % {kind} {low} to {high})."
+
+    def _as_kuiper(self, row: dict[str, Any], value: float) -> str:
+        return _render.number(value, _render.interval_decimals(row["low"], row["high"]))
+
+    @property
+    def _decimals(self) -> int:
+        return max(wording.decimals(getattr(self, name)) for name in NAMES)
+
+    def sheet(self, *, whole: bool = False) -> _render.Sheet:
+        """Return the sentence, table and remarks that printing shows, as data; it always has all rows."""
+        columns = ("mean", "sd", "low", "high", "plug_in", "null_mean")
+        rows = [
+            [NAMES[row["quantity"]], *(_render.number(row[name], self._decimals) for name in columns)]
+            for row in self.table()
+        ]
+        return _render.Sheet(
+            self.sentence(), self.spec, self._header, rows, self.remarks, self._notes(), self._headline(0.95)
+        )
+
+
 @public
 @dataclass(frozen=True, eq=False, repr=False)
-class CumulativePosterior(_presented.Presented):
+class CumulativePosterior(CurvePosterior):
     r"""Draws of the Kuiper and Kolmogorov-Smirnov statistics of the population, and of its cumulative difference.
 
     Returned by `CumulativeDifference.posterior`. The population curve is :math:`C(t) = E[1\{c \le t\} (z - c)]`; its
@@ -122,30 +292,8 @@ class CumulativePosterior(_presented.Presented):
     P(kuiper < 0.02) = 0.0455
     """
 
-    observed: Observed
     drawn: CumulativeDraws
-    model: str
     limit: float = wording.SMALL_ECE
-
-    @cached_property
-    def kuiper(self) -> Draws:
-        """Draws of the Kuiper statistic D, in [0, 1]."""
-        return Draws(self.drawn.kuiper, "kuiper", self._origin)
-
-    @cached_property
-    def kolmogorov_smirnov(self) -> Draws:
-        """Draws of the Kolmogorov-Smirnov statistic G, in [0, 1]; G <= D <= 2 G holds in each draw of "segments"."""
-        return Draws(self.drawn.kolmogorov_smirnov, "kolmogorov_smirnov", self._origin)
-
-    @property
-    def score(self) -> Floats:
-        """Scores at which the curve is drawn: the largest one in each bin, shape (n_bins,)."""
-        return self.drawn.score
-
-    @cached_property
-    def curve(self) -> Draws:
-        """Draws of the curve at `score` under the segments model, shape (n_draws, n_bins)."""
-        return Draws(self.drawn.curve[:, 1:], "cumulative difference", self._origin)
 
     @cached_property
     def bins(self) -> BinDraws:
@@ -157,90 +305,6 @@ class CumulativePosterior(_presented.Presented):
         """Posterior probabilities of the sub-models of the segments model: "logistic", a smooth drift, and "runs"."""
         return dict(self.drawn.posterior.probabilities)
 
-    @cached_property
-    def p_zero(self) -> float:
-        """Share of the draws in which the Kuiper statistic is 0: the scores of the population are calibrated."""
-        return float(np.mean(self.drawn.kuiper <= ROUNDING))
-
-    def band(self, prob: float = 0.95, *, simultaneous: bool = True) -> CumulativeBand:
-        """Return a band of the cumulative difference of the population.
-
-        Parameters
-        ----------
-        prob : float, default 0.95
-            Probability that the band contains the whole curve or, pointwise, its value at each score; in (0, 1), else
-            a ValueError is raised.
-        simultaneous : bool, default True
-            With True, the confidence band of `CumulativeDifference.band` from squared residuals, which assumes no
-            model. With False, the credible intervals of the curve at the upper ends of the bins. They are narrower, but
-            in simulations they miss curves that jump or oscillate within a few bins too often.
-
-        Returns
-        -------
-        CumulativeBand
-            Scores, and the ends of the band at each: all distinct scores, or those at the upper ends of the bins.
-        """
-        if simultaneous:
-            return self.observed.band(prob)
-        return CumulativeBand(self.score, *self.curve.interval(prob))
-
-    def summary(self, prob: float = 0.95, **options: Any) -> "pd.DataFrame":
-        """ArviZ's table of the two statistics.
-
-        Returns
-        -------
-        pandas.DataFrame
-            One row per statistic: mean, sd, interval, effective sample sizes, Monte Carlo errors. The draws are
-            independent.
-        """
-        prob = _checks.fraction("prob", prob)
-        return _arviz.summary({name: getattr(self, name) for name in NAMES}, prob, **options)
-
-    def to_datatree(self) -> "xr.DataTree":
-        """Everything as an ArviZ DataTree.
-
-        Returns
-        -------
-        xarray.DataTree
-            Groups ``posterior`` (kuiper, kolmogorov_smirnov, and the curve along ``score``), ``observed_data`` (the
-            curve of the rows at these scores) and ``constant_data`` (rows per bin). The statistics and the curve are
-            joint draws only with ``model="segments"``; the attribute ``model`` says so.
-        """
-        counts = self.drawn.posterior.counts
-        return _arviz.datatree(
-            {name: getattr(self, name) for name in NAMES} | {"curve": self.curve.values},
-            observed={"observed_curve": np.cumsum(counts.share * (counts.accuracy - counts.mean_confidence))},
-            constant={"n_rows": counts.n},
-            along="score",
-            coords={"score": self.score},
-            attrs={"spec": self.spec, "model": self.model, "p_zero": self.p_zero},
-        )
-
-    @property
-    def _origin(self) -> int | None:
-        """Draws under the segments model can be combined, because they are joint."""
-        return self.drawn.bins.fingerprint if self.model == SEGMENTS else None
-
-    def table(self, prob: float = 0.95) -> list[dict[str, Any]]:
-        """Return the numbers as data: one dict per statistic.
-
-        Returns
-        -------
-        list of dict
-            Keys quantity, mean, sd, low, high, plug_in, null_mean (mean of the plug-in value under calibration).
-        """
-        prob = _checks.fraction("prob", prob)
-        return [
-            wording.table_row(
-                getattr(self, name),
-                name,
-                prob,
-                float(getattr(self.observed, name)),
-                null_mean(name, self.observed.scale),
-            )
-            for name in NAMES
-        ]
-
     def sentence(self, prob: float = 0.95) -> str:
         """Return the Kuiper statistic with its interval, the plug-in value, and its mean if calibrated, in words."""
         row = self.table(prob)[0]
@@ -250,15 +314,6 @@ class CumulativePosterior(_presented.Presented):
             f"most this share of all rows. The plug-in value is {plug_in}; for a perfectly calibrated classifier it "
             f"would be {null} on average."
         )
-
-    def _headline(self, prob: float) -> str:
-        row = self.table(prob)[0]
-        mean, low, high = (self._as_kuiper(row, row[name]) for name in ("mean", "low", "high"))
-        kind = "credible interval" if self.model == SEGMENTS else "interval"
-        return f"The Kuiper statistic of the population is {mean} ({100 * prob:g} % {kind} {low} to {high})."
-
-    def _as_kuiper(self, row: dict[str, Any], value: float) -> str:
-        return _render.number(value, _render.interval_decimals(row["low"], row["high"]))
 
     @property
     def spec(self) -> str:
@@ -272,38 +327,15 @@ class CumulativePosterior(_presented.Presented):
         """Probability that each statistic is below `limit`; for another one, write ``posterior.kuiper < 0.01``."""
         return {name: float(getattr(self, name) < self.limit) for name in NAMES}
 
-    @property
-    def _decimals(self) -> int:
-        return max(wording.decimals(getattr(self, name)) for name in NAMES)
-
-    def sheet(self, *, whole: bool = False) -> _render.Sheet:
-        """Return the sentence, table and remarks that printing shows, as data; it always has all rows."""
-        columns = ("mean", "sd", "low", "high", "plug_in", "null_mean")
-        rows = [
-            [NAMES[row["quantity"]], *(_render.number(row[name], self._decimals) for name in columns)]
-            for row in self.table()
-        ]
-        return _render.Sheet(
-            self.sentence(), self.spec, wording.HEADER, rows, self.remarks, self._notes(), self._headline(0.95)
-        )
-
     def _notes(self) -> list[str]:
         """Lines of the details: the probability of a statistic of 0, the origin of the draws, and the sub-models."""
-        texts = [f"Probability of a Kuiper statistic of 0 (exact calibration): {_share(self.p_zero)}."]
-        if self.model == POOLED:
-            texts.append(
-                "Half of the draws of each statistic come from the posterior of the segments model, half from a "
-                "confidence distribution that removes the upward bias of the plug-in value. This is a pool, not the "
-                'posterior of one model; use `model="segments"` for joint draws of the statistics and the curve. The '
-                "draws of the two statistics are not coupled, so those of the Kolmogorov-Smirnov statistic can exceed "
-                "those of the Kuiper statistic, although this is impossible for a population."
-            )
         drift, exact = self.sub_models["logistic"], float(np.mean(kuiper(self.drawn.curve) <= ROUNDING))
-        texts.append(
-            f"Segments model: probability {_share(drift)} of a smooth drift, {_share(exact)} of exact calibration, "
-            f"{_share(max(1 - drift - exact, 0.0))} of errors in segments of scores."
-        )
-        return texts
+        return [
+            f"Probability of a Kuiper statistic of 0 (exact calibration): {share(self.p_zero)}.",
+            *[POOL] * (self.model == POOLED),
+            f"Segments model: probability {share(drift)} of a smooth drift, {share(exact)} of exact calibration, "
+            f"{share(max(1 - drift - exact, 0.0))} of errors in segments of scores.",
+        ]
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -325,7 +357,8 @@ class CumulativePosterior(_presented.Presented):
         return tuple(texts)
 
 
-def _share(probability: float) -> str:
+def share(probability: float) -> str:
+    """Format a probability of a sub-model."""
     return _render.probability(probability).removeprefix("= ")
 
 

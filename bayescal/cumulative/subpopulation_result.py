@@ -4,9 +4,9 @@ SubpopulationDifference is the result of one, and SubpopulationScreen that of ma
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,10 +14,14 @@ from bayescal import _checks, _presented, _render
 from bayescal._arrays import Bools, Floats
 from bayescal._meant import public
 from bayescal.cumulative.base import Cumulative, significant
+from bayescal.cumulative.matched import MatchedRows
 from bayescal.cumulative.statistics import FEW_RARE_OUTCOMES, LARGE_STEP, ONE_STEP
 from bayescal.cumulative.subpopulation_sums import GroupSums, Responses, SubpopulationSteps, subpopulation_steps
 from bayescal.data.groups import Groups
 from bayescal.results.wording import p_words
+
+if TYPE_CHECKING:
+    from bayescal.cumulative.subpopulation_posterior import SubpopulationPosterior
 
 #: Name of a subpopulation that has none.
 SUBPOPULATION = "the subpopulation"
@@ -26,12 +30,17 @@ SUBPOPULATION = "the subpopulation"
 FAR_BEYOND = 0.25
 #: Attenuation below which a remark states it.
 STATED_ATTENUATION = 0.95
+#: Share of the rows without neighbouring rows of the other group from which a remark states it.
+STATED_LEFT_OUT = 0.01
 #: Largest number of parts of the curve in which the share of members is compared, and members per part.
 PARTS_OF_CURVE, MEMBERS_PER_PART = 10, 50
 #: Maximum number of groups that are printed.
 PRINTED_GROUPS = 25
 #: Short names of the statistics.
 _STATISTICS = {"kuiper": "Kuiper", "kolmogorov_smirnov": "Kolmogorov-Smirnov"}
+#: Column of means of the statistics, the hypothesis in other words, and rows that make P-values rough.
+EQUAL = ("if equal", "if means are equal", "equality", "with rare responses")
+UNDER_EQUALITY = "If the two had equal means at every score,"
 #: Meaning of adjusted P-values.
 ADJUSTED = (
     "Adjusted P-values follow Benjamini and Hochberg. The groups are parts of the full population, so their P-values "
@@ -100,10 +109,63 @@ class SubpopulationDifference(Cumulative):
 
     steps: SubpopulationSteps
     group: str = SUBPOPULATION
+    rows: Responses | None = None
+    member: Bools | None = None
 
-    _null, _assuming, _assumption, _rare = "if equal", "if means are equal", "equality", "with rare responses"
-    _under_calibration = "If the two had equal means at every score,"
+    of_both, unit = False, "member"
+    _null, _assuming, _assumption, _rare = EQUAL
+    _under_calibration = UNDER_EQUALITY
     _no_difference = "at each score, its mean response equals that of the full population"
+
+    def zoom(self, low: float, high: float) -> "SubpopulationDifference":
+        """Return the cumulative difference of the rows whose scores lie in an interval, computed anew."""
+        part = super().zoom(low, high)
+        if self.rows is None or self.member is None:
+            return part
+        inside = (self.rows.score >= low) & (self.rows.score <= high)
+        return replace(part, rows=self.rows.part(inside), member=self.member[inside])
+
+    def posterior(self, draws: int = 4000, *, rng: Any = None, model: str = "pooled") -> "SubpopulationPosterior":
+        """Draw the Kuiper and Kolmogorov-Smirnov statistics of the population, and its cumulative difference.
+
+        Parameters
+        ----------
+        model : {"pooled", "segments"}, default "pooled"
+            Origin of the draws of both statistics, as for `CumulativeDifference.posterior`.
+
+        Returns
+        -------
+        SubpopulationPosterior
+            Draws, intervals and bands of differences from the full population that are not attenuated; its notes
+            describe the model.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If `draws` is not an integer of at least 2, `model` is unknown, or no other rows have scores near members.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import bayescal as bc
+        >>> from bayescal.datasets.simulate import simulate
+        >>> rows = simulate(4000, population="flat", rng=1)
+        >>> member = np.arange(4000) % 4 == 0
+        >>> bc.cumulative.subpopulation(rows.outcome, rows.confidence, member).posterior(rng=1).kuiper.median()
+        0.0
+        """
+        from bayescal.cumulative.subpopulation_posterior import posterior_of_groups
+
+        if self.rows is None or self.member is None:
+            raise ValueError("`posterior` needs the rows; make the result with `bayescal.cumulative.subpopulation`.")
+        return posterior_of_groups(self, MatchedRows.of(self.rows, self.member, ~self.member), draws, rng, model)
+
+    def about_posterior(self, rows: MatchedRows) -> list[str]:
+        """Say what the posterior leaves out, and that observed values are attenuated."""
+        weak = self.attenuation < STATED_ATTENUATION
+        share = f"{100 * self.attenuation:.0f} %"
+        text = f"Observed values show about {share} of the difference, because members are part of means; draws do not."
+        return [*[text] * weak, *left_out(rows.left_out[:1], (self.group,), ("other rows",))]
 
     @cached_property
     def _attenuation(self) -> Attenuation:
@@ -169,8 +231,83 @@ def difference_of(rows: Responses, member: Bools, group: str = SUBPOPULATION) ->
     """Return the cumulative difference of the members of a group, which has a name such as "ward = 7"."""
     shown = "a subpopulation" if group == SUBPOPULATION else group
     question = f"cumulative difference between {shown} and the full population"
-    left_out = 0 if rows.weight is None else int(np.count_nonzero(rows.weight[member] == 0))
-    return SubpopulationDifference(subpopulation_steps(rows, member), question, group=group, left_out=left_out)
+    zero = 0 if rows.weight is None else int(np.count_nonzero(rows.weight[member] == 0))
+    steps = subpopulation_steps(rows, member)
+    return SubpopulationDifference(steps, question, group, rows, member, left_out=zero)
+
+
+@public
+@dataclass(frozen=True, eq=False, repr=False)
+class SubpopulationComparison(Cumulative):
+    """The cumulative difference between two groups at the same scores.
+
+    Returned by `bayescal.cumulative.compare_subpopulations`; printing it shows a sentence and the two statistics.
+    Swapping the groups changes the sign of the curve and nothing else.
+
+    Parameters
+    ----------
+    steps : Steps
+        Sums over both groups in each cell of neighbouring scores.
+    question, left_out
+        As for `CumulativeDifference`.
+    names : tuple of str
+        Names of the two groups.
+    rows : MatchedRows
+        The rows.
+    """
+
+    names: tuple[str, str]
+    rows: MatchedRows
+
+    of_both, unit = True, "effective row"
+    _null, _assuming, _assumption, _rare = EQUAL
+    _under_calibration = UNDER_EQUALITY
+    _no_difference = "at each score, the mean responses of both groups are equal"
+    _kind_of_step = ("score", "cell", 0.0)
+
+    def zoom(self, low: float, high: float) -> "SubpopulationComparison":
+        """Return the comparison of the cells whose scores lie in an interval, computed anew."""
+        part = super().zoom(low, high)
+        return replace(part, rows=self.rows.part(part.steps.lower[0], part.steps.upper[-1]))
+
+    def posterior(self, draws: int = 4000, *, rng: Any = None, model: str = "pooled") -> "SubpopulationPosterior":
+        """Draw the statistics and the curve of the population; see `SubpopulationDifference.posterior`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import bayescal as bc
+        >>> from bayescal.datasets.simulate import simulate
+        >>> rows = simulate(4000, population="flat", rng=1)
+        >>> a = np.arange(4000) % 4 == 0
+        >>> compared = bc.cumulative.compare_subpopulations(rows.outcome + 0.2 * a, rows.confidence, a, ~a)
+        >>> compared.posterior(rng=1).kuiper
+        """
+        from bayescal.cumulative.subpopulation_posterior import posterior_of_groups
+
+        return posterior_of_groups(self, self.rows, draws, rng, model)
+
+    def about_posterior(self, rows: MatchedRows) -> list[str]:
+        """Say which share of each group has scores without rows of the other."""
+        return left_out(rows.left_out, self.names, self.names[::-1])
+
+    def _remarks(self) -> list[str]:
+        return [*super()._remarks(), *self.about_posterior(self.rows)]
+
+    def _compared(self) -> str:
+        return " and ".join(self.names)
+
+    def _difference(self, slope: float) -> str:
+        return f"responses of {self.names[0]} are {'higher' if slope > 0 else 'lower'} than those of {self.names[1]},"
+
+
+def left_out(shares: Floats, names: tuple[str, ...], others: tuple[str, ...]) -> list[str]:
+    """Say which share of groups has scores without rows of others."""
+    return [
+        f"{100 * share:.3g} % of the weight of {name} has scores without neighbouring rows of {other}, and is left out."
+        for share, name, other in zip(shares, names, others, strict=True)
+        if share >= STATED_LEFT_OUT
+    ]
 
 
 def _percent(share: float) -> str:

@@ -77,6 +77,10 @@ class Responses:
     def __len__(self) -> int:
         return len(self.response)
 
+    def part(self, which: Bools) -> "Responses":
+        """Return some of the rows."""
+        return Responses(self.response[which], self.score[which], None if self.weight is None else self.weight[which])
+
     def __repr__(self) -> str:
         return f"Responses({len(self)} rows{'' if self.weight is None else ', weighted'})"
 
@@ -90,20 +94,20 @@ def _real(name: str, values: Any) -> Floats:
     return array.astype(np.float64, copy=False)
 
 
-def read_member(member: Any, rows: Responses) -> Bools:
+def read_member(member: Any, rows: Responses, name: str = "member") -> Bools:
     """Check a column that marks rows of a subpopulation: some rows of positive weight, but not all."""
-    values = column("member", to_array("member", member))
-    _checks.same_length(("member", "response"), (len(values), len(rows)))
-    require_marks("member", values, MEMBER)
+    values = column(name, to_array(name, member))
+    _checks.same_length((name, "response"), (len(values), len(rows)))
+    require_marks(name, values, MEMBER)
     with own_hints(MEMBER, swapped=MEMBER):
-        marked = binary("member", values, None) == 1
+        marked = binary(name, values, None) == 1
     counted = np.ones(len(rows), dtype=np.bool_) if rows.weight is None else rows.weight > 0
     marks = f"it marks {np.count_nonzero(marked)} of {len(rows)} rows"
     if not marked[counted].any():
-        raise ValueError(f"`member` must mark at least one row of positive weight; {marks}.")
+        raise ValueError(f"`{name}` must mark at least one row of positive weight; {marks}.")
     if marked[counted].all():
         raise ValueError(
-            f"`member` must not mark all rows of positive weight; {marks}, so the subpopulation would be compared "
+            f"`{name}` must not mark all rows of positive weight; {marks}, so the subpopulation would be compared "
             "with itself."
         )
     return marked

@@ -1,0 +1,232 @@
+"""Two groups of rows at equal scores: cells of neighbouring scores, and bins of cells."""
+
+from dataclasses import dataclass, replace
+from typing import NoReturn
+
+import numpy as np
+
+from bayescal._arrays import Bools, Floats, Indices
+from bayescal.cumulative.moments import LocalMoments
+from bayescal.cumulative.subpopulation_sums import Responses, SubpopulationSteps
+
+#: Rows of a cell: at least the root of all rows, within these limits.
+FEWEST_ROWS, MOST_ROWS = 4, 20
+#: Rows of each group with which a cell is left out if the scores of the groups do not overlap.
+SEVERAL = 5
+#: Largest number of bins.
+BINS = 64
+#: Rows that the variance of all rows counts for in the variance of a bin, and that of a bin in that of a group.
+ROWS_OF_VARIANCE = 10.0
+#: Signs of the two groups in their difference.
+SIGNS = np.array([[1.0], [-1.0]])
+
+
+@dataclass(frozen=True, eq=False)
+class MatchedRows:
+    """Rows of two groups in the order of their scores, in cells of neighbouring scores that contain both groups."""
+
+    score: Floats  # increasing, shape (n_rows,)
+    response: Floats  # minus a constant
+    weight: Floats  # of each group, 0 for rows of the other one; shape (2, n_rows)
+    starts: Indices  # first row of each cell
+    left_out: Floats  # share of the weight of each group in cells without the other group, shape (2,)
+
+    @classmethod
+    def of(cls, rows: Responses, first: Bools, second: Bools) -> "MatchedRows":
+        """Sort the rows of positive weight; equal scores share a cell. Groups without common cells are refused.
+
+        Rows beyond the scores of the other group are left out, and so are cells in which several rows of one group all
+        have lower scores than several rows of the other one, as on both sides of a gap.
+        """
+        weight = np.ones(len(rows)) if rows.weight is None else rows.weight
+        counted = weight > 0
+        ends = [(rows.score[each & counted].min(), rows.score[each & counted].max()) for each in (first, second)]
+        low, high = max(each[0] for each in ends), min(each[1] for each in ends)
+        whole = np.array([weight[first].sum(), weight[second].sum()])
+        kept = np.flatnonzero((first | second) & counted & (rows.score >= low) & (rows.score <= high))
+        if not (first[kept].any() and second[kept].any()):
+            _refuse_apart(ends)
+        kept = kept[np.argsort(rows.score[kept], kind="stable")]
+        score, groups = rows.score[kept], weight[kept] * np.stack([first[kept], second[kept]])
+        ends = 1 + np.flatnonzero(np.append(score[1:] != score[:-1], True))
+        part = ends // int(np.clip(len(kept) ** 0.5, FEWEST_ROWS, MOST_ROWS))
+        starts = np.append(0, ends[np.append(part[1:] != part[:-1], True)][:-1])
+        number = np.add.reduceat(groups > 0, starts, axis=1, dtype=np.int64)
+        lowest, highest = np.where(groups > 0, score, np.inf), np.where(groups > 0, score, -np.inf)
+        apart = (np.minimum.reduceat(lowest, starts, axis=1) > np.maximum.reduceat(highest, starts, axis=1)[::-1]).any(
+            axis=0
+        )
+        both = (number > 0).all(axis=0) & ~(apart & (number >= SEVERAL).all(axis=0))
+        if not both.any():
+            _refuse_apart(ends)
+        sizes = np.diff(starts, append=len(kept))
+        inside = np.repeat(both, sizes)
+        response = rows.response[kept][inside]
+        return cls(
+            score[inside],
+            response - np.average(response, weights=groups[:, inside].sum(axis=0)),
+            groups[:, inside],
+            np.append(0, np.cumsum(sizes[both])[:-1]),
+            1 - groups[:, inside].sum(axis=1) / whole,
+        )
+
+    def part(self, low: float, high: float) -> "MatchedRows":
+        """Return the cells between two scores, which are ends of cells."""
+        begin, end = np.searchsorted(self.score, low, "left"), np.searchsorted(self.score, high, "right")
+        starts = self.starts[(self.starts >= begin) & (self.starts < end)] - begin
+        return replace(
+            self,
+            score=self.score[begin:end],
+            response=self.response[begin:end],
+            weight=self.weight[:, begin:end],
+            starts=starts,
+        )
+
+    def in_cells(self, values: Floats) -> Floats:
+        """Sum values of rows by cell."""
+        return np.add.reduceat(values, self.starts, axis=-1)
+
+    @property
+    def ends(self) -> Indices:
+        """Row after the last one of each cell."""
+        return np.append(self.starts[1:], len(self.score))
+
+
+def _refuse_apart(ends: list[tuple[float, float]]) -> NoReturn:
+    of_first, of_second = (f"[{low:g}, {high:g}]" for low, high in ends)
+    raise ValueError(
+        "The two groups must have scores in common, because they are compared at equal scores; no neighbouring scores "
+        f"belong to rows of both. Scores lie in {of_first} and in {of_second}, so that all rows would be left out."
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class ComparedSteps(SubpopulationSteps):
+    r"""Steps of the difference between two groups, one per cell; the weight of a cell is :math:`h = V U / (V + U)`.
+
+    With the weights V and U of the groups in the cell, h is the weight of Mantel and Haenszel, and `deviation` is h
+    times the difference of the mean responses: swapping the groups changes the sign of all deviations and nothing else.
+    """
+
+    least: Floats  # smallest score of each cell
+
+    @property
+    def lower(self) -> Floats:
+        """Smallest score of each cell."""
+        return self.least
+
+
+def compared_steps(rows: MatchedRows, *, weighted: bool) -> ComparedSteps:
+    """Sum the rows of each cell."""
+    size = rows.in_cells(rows.weight)
+    total = size.sum(axis=0)
+    sizes = rows.ends - rows.starts
+    cell = np.repeat(np.arange(len(sizes)), sizes)
+    # a difference is the sum of coefficients times responses, with the signs of the groups
+    both = rows.weight * (size[::-1] / total)[:, cell]
+    coefficient = both.sum(axis=0)
+    mean = rows.in_cells(rows.weight * rows.response).sum(axis=0) / total
+    residual = rows.response - mean[cell]
+    constant = np.maximum.reduceat(rows.response, rows.starts) == np.minimum.reduceat(rows.response, rows.starts)
+    residual[constant[cell]] = 0.0  # exact zeros: otherwise, P-values would compare rounding errors
+    squares = rows.in_cells(rows.weight.sum(axis=0) * residual**2)
+    weight_sq = rows.in_cells(coefficient**2)
+    pairs = total**2 - rows.in_cells((rows.weight**2).sum(axis=0))
+    variance = np.divide(squares * total, pairs, out=np.zeros_like(total), where=pairs > 0) * weight_sq
+    second, third = LocalMoments.of_rows(rows.score, rows.response).around(rows.starts, rows.ends)
+    return ComparedSteps(
+        score=rows.score[rows.ends - 1],
+        weight=size.prod(axis=0) / total,
+        deviation=rows.in_cells((SIGNS * both).sum(axis=0) * residual),
+        weight_sq=weight_sq,
+        deviation_weight_sq=rows.in_cells((SIGNS * both * coefficient).sum(axis=0) * residual),
+        deviation_sq=rows.in_cells((coefficient * residual) ** 2),
+        calibrated_variance=variance,
+        n_rows=sizes,
+        weighted=weighted,
+        difference_variance=variance,
+        beyond=np.zeros_like(total),
+        cell_weight=total,
+        local_second=second * weight_sq,
+        local_third=np.abs(third) * rows.in_cells(coefficient**3),
+        least=rows.score[rows.starts],
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class MatchedBins:
+    r"""Differences between the mean responses of two groups at equal scores; arrays of shape (n_bins,).
+
+    Within a bin, the difference is weighted by the weights :math:`h = V U / (V + U)` of its cells.
+
+    The cumulative difference is the cumulative sum of `mass` x `difference`. `mass` estimates the integral of :math:`m
+    (1 - m)` over the bin, where m is the share of the first group at each score, divided by the integral of m over all
+    scores for a subpopulation, and by that of :math:`m (1 - m)` for two groups. In a cell, h is too small on average,
+    by the factor :math:`1 - S / W^2`, with the weight W of all rows and the sum S of the squares of their weights.
+    """
+
+    upper: Floats  # largest score
+    difference: Floats
+    mass: Floats
+    weight: Floats  # of both groups, shape (2, n_bins)
+    weight_sq: Floats  # sums of squares of weights, shape (2, n_bins)
+    mean: Floats  # responses, shape (2, n_bins)
+    squares: Floats  # weighted sum of squares of responses, shape (2, n_bins)
+    per_variance: Floats  # variance of `difference` by that of a response of each group, shape (2, n_bins)
+    of_both: bool  # whether `mass` is a share of that of both groups
+
+    def noise(self, difference: Floats) -> tuple[Floats, float]:
+        """Return the variance of `difference` given smoother differences, and the standard deviation of a response.
+
+        The variance of the responses of a group in a bin is that around their smoother mean. Few rows do not determine
+        it: ten further rows have the variance of all rows of the bin, for which ten have that of all bins.
+        """
+        total = self.weight.sum(axis=0)
+        centre = (self.weight * self.mean).sum(axis=0) / total
+        mean = centre + SIGNS * self.weight[::-1] / total * difference
+        around = np.maximum(self.squares - 2 * mean * self.weight * self.mean + mean**2 * self.weight, 0.0)
+        whole = float(around.sum() / total.sum())
+        of_bin = (around.sum(axis=0) + ROWS_OF_VARIANCE * whole) / (total + ROWS_OF_VARIANCE)
+        of_group = (around + ROWS_OF_VARIANCE * of_bin) / (self.weight + ROWS_OF_VARIANCE)
+        return (self.per_variance * of_group).sum(axis=0), whole**0.5
+
+    def draw_masses(self, n_draws: int, rng: np.random.Generator) -> Floats:
+        """Draw `mass` of the population by the Bayesian bootstrap of the rows; shape (n_draws, n_bins)."""
+        rows = self.weight**2 / self.weight_sq
+        drawn = rng.standard_gamma(rows, (n_draws, *rows.shape)) * (self.weight / rows)
+        mass = self.mass * _harmonic(drawn) / _harmonic(self.weight)
+        whole = mass.sum(axis=1) if self.of_both else drawn[:, 0].sum(axis=1) / self.weight[0].sum()
+        return mass / whole[:, None]
+
+
+def _harmonic(weight: Floats) -> Floats:
+    first, second = np.moveaxis(weight, -2, 0)
+    return np.asarray(first * second / (first + second))
+
+
+def matched_bins(rows: MatchedRows, *, of_both: bool) -> MatchedBins:
+    """Join cells to bins of nearly equal weight; the mass of both groups, or of all rows of the first, is the unit."""
+    size, sums = rows.in_cells(rows.weight), rows.in_cells(rows.weight * rows.response)
+    square, squares = rows.in_cells(rows.weight**2), rows.in_cells(rows.weight * rows.response**2)
+    total, harmonic = size.sum(axis=0), _harmonic(size)
+    pairs = 2 * size.prod(axis=0) + np.maximum(size**2 - square, 0.0).sum(axis=0)
+    reached = np.cumsum(harmonic)
+    place = np.ceil(reached / reached[-1] * BINS - 1e-9)
+    begins = np.flatnonzero(np.append(True, place[1:] != place[:-1]))
+
+    def in_bins(values: Floats) -> Floats:
+        return np.add.reduceat(values, begins, axis=-1)
+
+    group, of_bin, each = in_bins(size), in_bins(harmonic), harmonic / size
+    mass = in_bins(harmonic * total**2 / pairs)
+    return MatchedBins(
+        upper=rows.score[rows.ends[np.append(begins[1:], len(total)) - 1] - 1],
+        difference=in_bins(harmonic * (sums[0] / size[0] - sums[1] / size[1])) / of_bin,
+        mass=mass / (mass.sum() if of_both else size[0].sum() / (1 - rows.left_out[0])),
+        weight=group,
+        weight_sq=in_bins(square),
+        mean=in_bins(sums) / group,
+        squares=in_bins(squares),
+        per_variance=in_bins(each**2 * square) / of_bin**2,
+        of_both=of_both,
+    )

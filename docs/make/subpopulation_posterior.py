@@ -1,0 +1,221 @@
+"""Measure how often intervals of the posterior of a subpopulation contain the truth: responses of 0 and 1 and real ones,
+weights, scores related to the response, and two groups; write docs/explanation/cumulative_posterior.md: part of `make
+coverage`.
+"""
+
+import argparse
+from collections.abc import Callable
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pages import cells, rows_again, table
+from studies import Row, coverage_rows, jobs_of, measured, rows_of_jobs, run_study, with_fresh_sets
+from subpopulation_coverage import DIFFERENCES, GRID, N_ROWS, PROB, SHAPES, SHARES, TIES, share_of_members
+
+import bayescal as bc
+from bayescal.cumulative.matched import MatchedRows
+from bayescal.cumulative.statistics import kuiper
+
+Floats = NDArray[np.float64]
+
+SEED, BAR, DRAWS, RESAMPLES = 44, 0.85, 1000, 200
+#: Real responses with a mean of 0.4 plus the difference of members; rows with rare, large values are the last ones.
+RESPONSES: dict[str, Callable[[Floats, np.random.Generator], Floats]] = {
+    "0 or 1": lambda mean, rng: (rng.random(len(mean)) < mean).astype(float),
+    "Normal": lambda mean, rng: rng.normal(mean, 0.5),
+    "number of events": lambda mean, rng: rng.poisson(mean).astype(float),
+    "length of stay": lambda mean, rng: rng.exponential(mean),
+    "cost": lambda mean, rng: mean * rng.lognormal(-0.5, 1.0, len(mean)),
+}
+#: Kinds of data sets: which responses, ties, weights, mean responses of others, and whether two groups are compared.
+#: "0 or 1" are the 120 kinds of the study of intervals without a model.
+PLAIN = {"response": "0 or 1", "ties": "none", "weights": "none", "base": "constant", "compared": "full population"}
+FAMILIES: dict[str, tuple[dict[str, str], dict[str, tuple[Any, ...]]]] = {
+    "0 or 1": ({}, {"share": SHARES, "shape": SHAPES, "ties": TIES, "difference": tuple(DIFFERENCES)}),
+    "real responses": (
+        {"shape": "rising"},
+        {
+            "response": tuple(RESPONSES)[1:],
+            "share": (0.1, 0.5),
+            "difference": ("none", "constant", "changing sign", "wave"),
+        },
+    ),
+    "weights": ({"shape": "rising", "weights": "gamma"}, {"share": (0.1, 0.5), "difference": tuple(DIFFERENCES)}),
+    "responses rise with the score": (
+        {"shape": "rising", "base": "rising"},
+        {"share": (0.1, 0.5), "difference": tuple(DIFFERENCES)},
+    ),
+    "two groups": (
+        {"compared": "another group"},
+        {"share": (0.1, 0.5), "shape": SHAPES, "difference": tuple(DIFFERENCES)},
+    ),
+}
+COLUMNS = (
+    "family", *PLAIN, "share", "shape", "difference", "quantity", "truth", "method", "coverage", "above", "width", "repeats",
+    "first",
+)  # fmt: skip
+#: Kinds of the short form.
+QUICK = {"share": (0.5,), "difference": ("none", "constant")}
+
+
+def kinds(*, quick: bool) -> list[dict[str, Any]]:
+    """Return all cells."""
+    chosen = []
+    for family, (fixed, varied) in FAMILIES.items():
+        values = {name: QUICK.get(name, each) if quick else each for name, each in varied.items()}
+        for one in product(*values.values()):
+            chosen.append({"family": family, **PLAIN, **fixed, **dict(zip(values, one, strict=True))})
+    return chosen
+
+
+def truth_of(cell: dict[str, Any]) -> Floats:
+    """The curve of the population, on a fine grid of scores."""
+    member = share_of_members(cell["share"], cell["shape"], GRID)
+    both = cell["compared"] == "another group"
+    total = (member * (1 - member) if both else member).sum()
+    step = member * (1 - member) * DIFFERENCES[cell["difference"]](GRID) * scale_of(cell)
+    return np.append(0, np.cumsum(step) / total)
+
+
+def scale_of(cell: dict[str, Any]) -> float:
+    """Differences of responses that must stay positive, or probabilities, are smaller where the base is."""
+    return 0.6 if cell["base"] == "rising" else 1.0
+
+
+def data_set(cell: dict[str, Any], rng: np.random.Generator) -> tuple[Any, ...]:
+    """Response, score, member and weights of one data set."""
+    score = rng.random(N_ROWS)
+    member = rng.random(N_ROWS) < share_of_members(cell["share"], cell["shape"], score)
+    base = 0.4 if cell["base"] == "constant" else 0.25 + 0.5 * score
+    mean = base + scale_of(cell) * DIFFERENCES[cell["difference"]](score) * member
+    response = RESPONSES[cell["response"]](np.clip(mean, 0, None), rng)
+    if cell["ties"] == "0.01":
+        score = score.round(2)
+    return response, score, member, rng.gamma(1.0, size=N_ROWS) if cell["weights"] == "gamma" else None
+
+
+def bootstrap(rows: MatchedRows, rng: np.random.Generator) -> Floats:
+    """Kuiper statistic of the Bayesian bootstrap of rows: each row has an Exponential weight."""
+    sizes = rows.ends - rows.starts
+    cell = np.repeat(np.arange(len(sizes)), sizes)
+    values = []
+    for _ in range(RESAMPLES):
+        weight = rows.weight * rng.standard_exponential(len(cell))
+        v, u = (np.bincount(cell, each) for each in weight)
+        difference = np.bincount(cell, weight[0] * rows.response) / v - np.bincount(cell, weight[1] * rows.response) / u
+        curve = np.cumsum(v * u / (v + u) * difference) / v.sum()
+        values.append(kuiper(np.append(0, curve)))
+    return np.array(values)
+
+
+def ends_of(draws: Floats) -> Floats:
+    """Ends of the equal-tailed interval."""
+    return np.asarray(np.quantile(draws, [(1 - PROB) / 2, (1 + PROB) / 2]))
+
+
+def of_cell(cell: dict[str, Any], rng: np.random.Generator, repeats: int) -> list[Row]:
+    """Measure one cell in fresh data sets: intervals by quantity and method."""
+    both = cell["compared"] == "another group"
+    found: dict[tuple[str, str], list[Any]] = {}
+    for _ in range(repeats):
+        response, score, member, weights = data_set(cell, rng)
+        if both:
+            result = bc.cumulative.compare_subpopulations(response, score, member, ~member, weights=weights)
+        else:
+            result = bc.cumulative.subpopulation(response, score, member, weights=weights)
+        posterior = result.posterior(DRAWS, rng=rng)
+        curve = posterior.drawn.curve
+        for quantity, draws, of_segments in (
+            ("kuiper", posterior.kuiper.values, kuiper(curve)),
+            ("kolmogorov_smirnov", posterior.kolmogorov_smirnov.values, np.abs(curve).max(axis=1)),
+        ):
+            found.setdefault((quantity, "pooled"), []).append(ends_of(draws))
+            found.setdefault((quantity, "segments"), []).append(ends_of(of_segments))
+        found.setdefault(("kuiper", "without a model"), []).append(result.kuiper_interval(PROB))
+        if not both:
+            found.setdefault(("kuiper", "Bayesian bootstrap"), []).append(ends_of(bootstrap(posterior.drawn.rows, rng)))
+    truth = truth_of(cell)
+    true_values = {"kuiper": float(np.ptp(truth)), "kolmogorov_smirnov": float(np.abs(truth).max())}
+    rows = []
+    for quantity, true in true_values.items():
+        by_method = {method: np.array(ends) for (of, method), ends in found.items() if of == quantity}
+        rows += coverage_rows({**cell, "quantity": quantity, "truth": true}, by_method, true)
+    return rows
+
+
+def of_job(job: tuple[Any, ...]) -> list[Row]:
+    """Measure one cell, and again if it is below the bar."""
+    cell, repeats, rng = job
+    first, again = rng.spawn(2)
+    rows = of_cell(cell, first, repeats)
+    fresh = lambda times: of_cell(cell, again, times * repeats)  # noqa: E731
+    return with_fresh_sets(rows, fresh, bar=BAR, where={"method": "pooled"}, of=("quantity",))
+
+
+def measure(options: argparse.Namespace) -> dict[str, Any]:
+    """Run the study."""
+    chosen = [(cell,) for cell in kinds(quick=options.quick)]
+    jobs = jobs_of(chosen, options.repeats, rng=np.random.default_rng(SEED))
+    rows = rows_of_jobs(of_job, jobs, workers=options.workers, description="posteriors of subpopulations")
+    return measured(SEED, {"prob": PROB, "repeats": options.repeats, "draws": DRAWS}, COLUMNS, rows)
+
+
+HEAD = (
+    "Data sets: | Kinds | Method: | Kuiper, mean: | worst: | width | Smirnov, mean: | worst: | width | Where D is worst"
+)
+FORM = "{family}|{kinds}|{method}|{mean:.3f}|{worst:.2f}|{width:.4f}|{mean_g}|{worst_g}|{width_g}|{where}"
+METHODS = ("pooled", "segments", "without a model", "Bayesian bootstrap")
+
+
+def line_of(rows: list[Row], family: str, method: str) -> Row:
+    """Summarize the cells of a family."""
+    mine = [row for row in rows if row["family"] == family and row["method"] == method]
+    d, g = ([row for row in mine if row["quantity"] == name] for name in ("kuiper", "kolmogorov_smirnov"))
+    worst = min(d, key=lambda row: row["coverage"])
+    said = {"share": "{:.0%} members", "shape": "share {}", "ties": "ties {}", "difference": "difference {}"}
+    where = [text.format(worst[name]) for name, text in said.items()]
+    if worst["response"] != PLAIN["response"]:
+        where.insert(0, worst["response"])
+    return {
+        "family": family,
+        "method": method,
+        "kinds": len(d),
+        "mean": float(np.mean([row["coverage"] for row in d])),
+        "worst": worst["coverage"],
+        "width": float(np.mean([row["width"] for row in d])),
+        "mean_g": f"{np.mean([row['coverage'] for row in g]):.3f}" if g else "",
+        "worst_g": f"{min(row['coverage'] for row in g):.2f}" if g else "",
+        "width_g": f"{np.mean([row['width'] for row in g]):.4f}" if g else "",
+        "where": ", ".join(where).replace("%", " %"),
+    }
+
+
+def tables(numbers: dict[str, Any]) -> dict[str, str]:
+    """Return the table by the name of its marker."""
+    rows = rows_again(numbers)
+    pairs = [(f, m) for f in FAMILIES for m in METHODS if any((r["family"], r["method"]) == (f, m) for r in rows)]
+    lines = [line_of(rows, family, method) for family, method in pairs]
+    again = {
+        (r["family"], *(r[name] for name in PLAIN), r["share"], r["shape"], r["difference"])
+        for r in rows
+        if r["first"] is not None
+    }
+    shown = (
+        f"{numbers['repeats']} data sets of {N_ROWS} rows per kind, {numbers['draws']} draws. Kinds with a coverage below "
+        f"{BAR:g} of the pooled interval ({len(again)}) were measured again in {4 * numbers['repeats']} fresh data sets, whose share counts."
+    )
+    return {"posteriors of subpopulations": f"{shown}\n\n{table(HEAD, cells(lines, FORM))}"}
+
+
+if __name__ == "__main__":
+    run_study(
+        __doc__,
+        measure=measure,
+        tables=tables,
+        numbers="subpopulation_posterior.json",
+        page="cumulative_posterior.md",
+        shown=("posteriors of subpopulations",),
+        repeats=(100, 2),
+    )
