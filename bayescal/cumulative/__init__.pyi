@@ -4,6 +4,7 @@ from .analysis import screen as screen
 from .analysis import subpopulation as subpopulation
 from .base import CumulativeBand as CumulativeBand
 from .plot import plot_cumulative as plot_cumulative
+from .plot import plot_subpopulation as plot_subpopulation
 from .posterior_result import CumulativePosterior as CumulativePosterior
 from .result import CumulativeDifference as CumulativeDifference
 from .statistics import rows_for_c_emp as rows_for_c_emp

@@ -40,7 +40,8 @@ class MatchedRows:
         """
         weight = np.ones(len(rows)) if rows.weight is None else rows.weight
         counted = weight > 0
-        ends = [(rows.score[each & counted].min(), rows.score[each & counted].max()) for each in (first, second)]
+        scores = [rows.score[each & counted] for each in (first, second)]
+        ends = [(float(each.min()), float(each.max())) for each in scores]
         low, high = max(each[0] for each in ends), min(each[1] for each in ends)
         whole = np.array([weight[first].sum(), weight[second].sum()])
         kept = np.flatnonzero((first | second) & counted & (rows.score >= low) & (rows.score <= high))
@@ -48,14 +49,13 @@ class MatchedRows:
             _refuse_apart(ends)
         kept = kept[np.argsort(rows.score[kept], kind="stable")]
         score, groups = rows.score[kept], weight[kept] * np.stack([first[kept], second[kept]])
-        ends = 1 + np.flatnonzero(np.append(score[1:] != score[:-1], True))
-        part = ends // int(np.clip(len(kept) ** 0.5, FEWEST_ROWS, MOST_ROWS))
-        starts = np.append(0, ends[np.append(part[1:] != part[:-1], True)][:-1])
+        last = 1 + np.flatnonzero(np.append(score[1:] != score[:-1], True))
+        part = last // int(np.clip(len(kept) ** 0.5, FEWEST_ROWS, MOST_ROWS))
+        starts = np.append(0, last[np.append(part[1:] != part[:-1], True)][:-1])
         number = np.add.reduceat(groups > 0, starts, axis=1, dtype=np.int64)
         lowest, highest = np.where(groups > 0, score, np.inf), np.where(groups > 0, score, -np.inf)
-        apart = (np.minimum.reduceat(lowest, starts, axis=1) > np.maximum.reduceat(highest, starts, axis=1)[::-1]).any(
-            axis=0
-        )
+        lowest, highest = np.minimum.reduceat(lowest, starts, axis=1), np.maximum.reduceat(highest, starts, axis=1)
+        apart = (lowest > highest[::-1]).any(axis=0)
         both = (number > 0).all(axis=0) & ~(apart & (number >= SEVERAL).all(axis=0))
         if not both.any():
             _refuse_apart(ends)

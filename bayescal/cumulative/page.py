@@ -6,8 +6,9 @@ from typing import Any
 
 from bayescal.cumulative.base import Cumulative
 from bayescal.cumulative.plot import cumulative_points, plot_cumulative
-from bayescal.cumulative.posterior_result import CumulativePosterior
+from bayescal.cumulative.posterior_result import CumulativePosterior, CurvePosterior
 from bayescal.cumulative.result import CumulativeDifference
+from bayescal.cumulative.subpopulation_posterior import SubpopulationPosterior
 from bayescal.cumulative.subpopulation_result import SubpopulationScreen
 from bayescal.report.document import NO_PARAMETERS, PROB, Parameters, document, document_of, with_table
 from bayescal.report.page_content import WIDTH, Content, Picture, captioned, content, drawn, one_table
@@ -17,7 +18,7 @@ drawn_by_type.register(Cumulative, plot_cumulative)
 
 
 @drawn_by_type.register
-def _(result: CumulativePosterior, ax: Any = None, **options: Any) -> Any:
+def _(result: CurvePosterior, ax: Any = None, **options: Any) -> Any:
     return drawn_by_type(result.observed, ax, **options)
 
 
@@ -64,13 +65,26 @@ def _(result: CumulativePosterior, parameters: Parameters = NO_PARAMETERS) -> di
 
     ``probability_below`` contains, for each statistic, the probability that it is below ``limit``.
     """
+    below = {"limit": result.limit, **result.p_below}
+    return {**_of_curve(result, parameters), "sub_models": result.sub_models, "probability_below": below}
+
+
+@document_of.register
+def _(result: SubpopulationPosterior, parameters: Parameters = NO_PARAMETERS) -> dict[str, Any]:
+    """Return also the model, the probabilities of its sub-models, and ``observed``, the document of the rows' curve.
+
+    ``probability_of_0`` is that of equal means at every score.
+    """
+    drift = {"drift": result.p_drift, "segments": 1 - result.p_drift}
+    return {**_of_curve(result, parameters), "sub_models": drift, "probability_of_0": result.p_zero}
+
+
+def _of_curve(result: CurvePosterior, parameters: Parameters) -> dict[str, Any]:
     return {
         **with_table(result, parameters),
         "interval": {"probability": PROB, "kind": "equal-tailed"},
         "model": result.model,
         "draws": len(result.kuiper),
-        "sub_models": result.sub_models,
-        "probability_below": {"limit": result.limit, **result.p_below},
         "observed": document(result.observed),
     }
 
@@ -85,7 +99,7 @@ def _(result: Cumulative) -> Content:
 
 
 @content.register
-def _(result: CumulativePosterior) -> Content:
+def _(result: CurvePosterior) -> Content:
     sheet, observed = result.sheet(whole=True), content(result.observed)
     both = replace(
         sheet,

@@ -5,6 +5,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bayescal import _checks, _render
 from bayescal._arrays import Floats, Indices
@@ -12,14 +13,18 @@ from bayescal._invalid import quoted
 from bayescal._meant import public
 from bayescal.cumulative.base import P_OF_CHANCE, Cumulative, significant
 from bayescal.cumulative.result import CumulativeDifference
-from bayescal.cumulative.subpopulation_result import SUBPOPULATION, SubpopulationScreen
+from bayescal.cumulative.subpopulation_result import SUBPOPULATION, SubpopulationDifference, SubpopulationScreen
+from bayescal.cumulative.subpopulation_sums import Responses
 from bayescal.report import drawing
 from bayescal.results.wording import p_words
+from bayescal.stats.bins import equal_effective_mass_edges
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+#: Bins of mean responses.
+EFFECTIVE, EQUAL_WIDTH = "equal-effective-mass", "equal-width"
 #: Pieces of the curve of which at most the smallest and the largest value are drawn.
 PIECES = 2000
 #: Shares of the weight whose scores label the lower axis; in small axes, every second one.
@@ -100,8 +105,8 @@ def plot_cumulative(
 
     Parameters
     ----------
-    cd : CumulativeDifference or SubpopulationDifference
-        From `bayescal.cumulative.difference` or `bayescal.cumulative.subpopulation`.
+    cd : CumulativeDifference, SubpopulationDifference or SubpopulationComparison
+        From `bayescal.cumulative.difference`, `subpopulation` or `compare_subpopulations`.
     zoom : (float, float), optional
         An interval that contains a score; the curve of its rows alone is computed anew.
     prob : float, default 0.95
@@ -140,6 +145,117 @@ def plot_cumulative(
     key = _key(ax, prob, chance, (main, marked, colours.grey), small=small)
     drawing.titled(ax, _title(ax, cd, small=small), [] if small or low else [cd.spec], above=key, small=small)
     return drawing.finished(ax, small=small)
+
+
+@dataclass(frozen=True, eq=False)
+class MeanResponses:
+    """Mean scores and mean responses of occupied bins, shape (n_bins,)."""
+
+    score: Floats
+    response: Floats
+
+
+def mean_responses(rows: Responses, n_bins: int, binning: str) -> MeanResponses:
+    """Average rows of positive weight in bins of equal width, or of nearly equal effective numbers of rows."""
+    weight = np.ones(len(rows)) if rows.weight is None else rows.weight
+    low, high = rows.score[weight > 0].min(), rows.score[weight > 0].max()
+    place = np.clip((rows.score - low) / (high - low or 1.0), 0, 1)
+    if binning == EQUAL_WIDTH:
+        edges = np.linspace(0, 1, n_bins + 1)
+    else:
+        edges = equal_effective_mass_edges(place, weight, n_bins)
+    bin_of_row = np.clip(np.searchsorted(edges, place, side="right") - 1, 0, len(edges) - 2)
+    total, score, response = (
+        np.bincount(bin_of_row, weight * each, len(edges) - 1)
+        for each in (np.ones(len(rows)), rows.score, rows.response)
+    )
+    occupied = total > 0
+    return MeanResponses(score[occupied] / total[occupied], response[occupied] / total[occupied])
+
+
+@public
+def plot_subpopulation(
+    sub: SubpopulationDifference,
+    axes: Any = None,
+    *,
+    bins: int = 10,
+    binning: str = EFFECTIVE,
+    prob: float = 0.95,
+    color: Any = None,
+    worst_color: Any = None,
+) -> "NDArray[Any]":
+    """Draw mean responses of a subpopulation and of the full population by score, above the cumulative difference.
+
+    The upper axes show the mean response against the mean score in each bin: members dark, the full population light.
+    The lower axes are those of `plot_cumulative`, which need no bins and show short parts that bins hide.
+
+    Parameters
+    ----------
+    sub : SubpopulationDifference
+        From `bayescal.cumulative.subpopulation`; responses and scores are real numbers, with or without weights.
+    axes : array of two matplotlib Axes, optional
+        Upper and lower axes; default: a new figure.
+    bins : int, default 10
+        Number of bins of each population.
+    binning : {"equal-effective-mass", "equal-width"}, default "equal-effective-mass"
+        Whether each population has bins of its own with nearly equal effective numbers of rows, so that means have
+        similar precision, or bins of equal width between its smallest and largest score; empty ones are left out.
+    prob, color, worst_color
+        As for `plot_cumulative`; `color` is also that of members.
+
+    Returns
+    -------
+    ndarray of matplotlib Axes, shape (2,)
+        The upper and the lower axes.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If `sub` has another type or no rows, `bins` is no positive integer, or `binning` is unknown.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import bayescal as bc
+    >>> from matplotlib.figure import Figure
+    >>> score = np.arange(40) / 40
+    >>> sub = bc.cumulative.subpopulation(score**2, score, np.arange(40) % 4 == 0)
+    >>> upper, lower = bc.cumulative.plot_subpopulation(sub, Figure().subplots(2, 1), bins=4)
+    >>> upper.get_ylabel()
+    'mean response'
+    """
+    if not isinstance(sub, SubpopulationDifference) or sub.rows is None or sub.member is None:
+        raise TypeError(
+            f"`sub` must be a SubpopulationDifference from `bayescal.cumulative.subpopulation`, not {type(sub).__name__}."
+        )
+    bins = _checks.whole_number("bins", bins)
+    _checks.one_of("binning", binning, (EFFECTIVE, EQUAL_WIDTH))
+    if axes is None:
+        first = drawing.axes_or_new(None, figsize=(6.4, 8.2))
+        first.figure.clear()
+        axes = first.figure.subplots(2, 1, height_ratios=[3, 4])
+    upper, lower = np.ravel(axes)
+    colours = drawing.palette(upper)
+    groups = (
+        (sub.rows, "full population", _checks.color("color", None, colours.grey), "s"),
+        (sub.rows.part(sub.member), sub.group, _checks.color("color", color, colours.blue), "o"),
+    )
+    for rows, label, colour, marker in groups:
+        means = mean_responses(rows, bins, binning)
+        upper.plot(
+            means.score, means.response, marker, linestyle="-", color=colour, markersize=5, label=label, gid=label
+        )
+    small = _space(upper)[0]
+    size = drawing.TINY if small else drawing.SMALL
+    upper.set_xlabel("mean score in the bin", fontsize=size)
+    upper.set_ylabel("mean response", fontsize=size)
+    upper.tick_params(labelsize=size)
+    for side in ("top", "right"):
+        upper.spines[side].set_visible(False)
+    drawing.key_above(upper, small=small)
+    drawing.finished(upper, small=small)
+    plot_cumulative(sub, lower, prob=prob, color=color, worst_color=worst_color)
+    return np.array([upper, lower])
 
 
 def _space(ax: "Axes") -> tuple[bool, bool]:
@@ -210,13 +326,13 @@ def _opacity(ax: "Axes") -> float:
     return 0.35 if drawing.is_dark(drawing.background(ax)) else 0.18
 
 
-def _axes(ax: "Axes", cd: Cumulative, points: CumulativePoints, *, small: bool) -> None:
+def _axes(ax: "Axes", cd: Any, points: CumulativePoints, *, small: bool) -> None:
     every = 2 if small else 1
     # five steps: with every second tick, the last one is not drawn
     ax.set_xticks(points.tick_share[::every], score_labels(points.tick_score[::every]))
     ax.set_xlim(0, 1)
     ax.set_xlabel(f"score (axis: {_share_of(cd)})", fontsize=drawing.SMALL)
-    rises = "scores are too low" if isinstance(cd, CumulativeDifference) else "subgroup is higher"
+    rises = "scores are too low" if isinstance(cd, CumulativeDifference) else f"{cd.higher} is higher"
     height = max(16, int(drawing.characters(ax, drawing.SMALL) * ax.bbox.height / ax.bbox.width))
     words = ["cumulative difference"] if small else ["cumulative difference", f"(rises where {rises})"]
     lines = (

@@ -112,13 +112,12 @@ class SubpopulationDifference(Cumulative):
     rows: Responses | None = None
     member: Bools | None = None
 
-    of_both, unit = False, "member"
+    of_both, unit, higher = False, "member", "subgroup"
     _null, _assuming, _assumption, _rare = EQUAL
     _under_calibration = UNDER_EQUALITY
     _no_difference = "at each score, its mean response equals that of the full population"
 
-    def zoom(self, low: float, high: float) -> "SubpopulationDifference":
-        """Return the cumulative difference of the rows whose scores lie in an interval, computed anew."""
+    def zoom(self, low: float, high: float) -> "SubpopulationDifference":  # noqa: D102 - inherited
         part = super().zoom(low, high)
         if self.rows is None or self.member is None:
             return part
@@ -265,8 +264,7 @@ class SubpopulationComparison(Cumulative):
     _no_difference = "at each score, the mean responses of both groups are equal"
     _kind_of_step = ("score", "cell", 0.0)
 
-    def zoom(self, low: float, high: float) -> "SubpopulationComparison":
-        """Return the comparison of the cells whose scores lie in an interval, computed anew."""
+    def zoom(self, low: float, high: float) -> "SubpopulationComparison":  # noqa: D102 - inherited
         part = super().zoom(low, high)
         return replace(part, rows=self.rows.part(part.steps.lower[0], part.steps.upper[-1]))
 
@@ -293,6 +291,11 @@ class SubpopulationComparison(Cumulative):
 
     def _remarks(self) -> list[str]:
         return [*super()._remarks(), *self.about_posterior(self.rows)]
+
+    @property
+    def higher(self) -> str:
+        """Group whose responses are higher where the curve rises."""
+        return self.names[0]
 
     def _compared(self) -> str:
         return " and ".join(self.names)
@@ -379,6 +382,43 @@ class SubpopulationScreen(_presented.Presented, Mapping[Any, SubpopulationDiffer
         _checks.label("group", label, self.groups.labels)
         member = self.groups.of_row == self.groups.labels.index(label)
         return difference_of(self.rows, member, self.groups.equation(label))
+
+    def p_largest(self, draws: int = 1000, *, rng: Any = None) -> dict[Any, float]:
+        """Return the probability of each group that its statistic is the largest one in the population.
+
+        Parameters
+        ----------
+        draws : int, default 1000
+            Draws of the posterior of each group; see `SubpopulationDifference.posterior`.
+
+        Returns
+        -------
+        dict
+            Probabilities by label, decreasing; draws of the groups are independent. If all groups are equal to the full
+            population in a draw, each is the largest with the same probability.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If `draws` is not an integer of at least 2.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import bayescal as bc
+        >>> from bayescal.datasets.simulate import simulate
+        >>> rows = simulate(4000, population="flat", rng=1)
+        >>> ward = np.repeat(["a", "b", "c", "d"], 1000)
+        >>> screen = bc.cumulative.screen(rows.outcome + 0.2 * (ward == "c"), rows.confidence, ward)
+        >>> next(iter(screen.p_largest(rng=1)))
+        'c'
+        """
+        generators = _checks.generator(rng).spawn(len(self))
+        drawn = [self[label].posterior(draws, rng=each) for label, each in zip(self, generators, strict=True)]
+        values = np.array([getattr(each, self.statistic).values for each in drawn])
+        largest = values == values.max(axis=0)
+        share = (largest / largest.sum(axis=0)).mean(axis=1)
+        return {self.labels[i]: float(share[i]) for i in np.argsort(-share, kind="stable")}
 
     @property
     def adjusted_p_value(self) -> Floats:

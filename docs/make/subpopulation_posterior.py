@@ -1,6 +1,6 @@
-"""Measure how often intervals of the posterior of a subpopulation contain the truth: responses of 0 and 1 and real ones,
-weights, scores related to the response, and two groups; write docs/explanation/cumulative_posterior.md: part of `make
-coverage`.
+"""Measure how often intervals of the posterior of a subpopulation contain the truth: responses of 0 and 1 and real
+ones, weights, scores related to the response, and two groups; write docs/explanation/cumulative_posterior.md: part of
+`make coverage`.
 """
 
 import argparse
@@ -53,8 +53,8 @@ FAMILIES: dict[str, tuple[dict[str, str], dict[str, tuple[Any, ...]]]] = {
     ),
 }
 COLUMNS = (
-    "family", *PLAIN, "share", "shape", "difference", "quantity", "truth", "method", "coverage", "above", "width", "repeats",
-    "first",
+    "family", *PLAIN, "share", "shape", "difference", "quantity", "truth", "method", "coverage", "above", "width",
+    "repeats", "first",
 )  # fmt: skip
 #: Kinds of the short form.
 QUICK = {"share": (0.5,), "difference": ("none", "constant")}
@@ -197,14 +197,12 @@ def tables(numbers: dict[str, Any]) -> dict[str, str]:
     rows = rows_again(numbers)
     pairs = [(f, m) for f in FAMILIES for m in METHODS if any((r["family"], r["method"]) == (f, m) for r in rows)]
     lines = [line_of(rows, family, method) for family, method in pairs]
-    again = {
-        (r["family"], *(r[name] for name in PLAIN), r["share"], r["shape"], r["difference"])
-        for r in rows
-        if r["first"] is not None
-    }
+    kind = ("family", *PLAIN, "share", "shape", "difference")
+    again = {tuple(row[name] for name in kind) for row in rows if row["first"] is not None}
+    repeats, draws = numbers["repeats"], numbers["draws"]
     shown = (
-        f"{numbers['repeats']} data sets of {N_ROWS} rows per kind, {numbers['draws']} draws. Kinds with a coverage below "
-        f"{BAR:g} of the pooled interval ({len(again)}) were measured again in {4 * numbers['repeats']} fresh data sets, whose share counts."
+        f"{repeats} data sets of {N_ROWS} rows per kind, {draws} draws. Kinds in which the coverage of a pooled interval "
+        f"was below {BAR:g} ({len(again)}) were measured again in {4 * repeats} fresh data sets, whose share counts."
     )
     return {"posteriors of subpopulations": f"{shown}\n\n{table(HEAD, cells(lines, FORM))}"}
 
