@@ -101,6 +101,7 @@ class SubpopulationDifference(Cumulative):
     steps: SubpopulationSteps
     group: str = SUBPOPULATION
 
+    _units = (*Cumulative._units, ("in_published_sigma", "sigma"))
     _null, _assuming, _assumption, _rare = "if equal", "if means are equal", "equality", "with rare responses"
     _under_calibration = "If the two had equal means at every score,"
     _no_difference = "at each score, its mean response equals that of the full population"
@@ -142,6 +143,11 @@ class SubpopulationDifference(Cumulative):
             *self._about_ends(),
             *self._about_cells(),
         ]
+
+    def _notes(self) -> list[str]:
+        published = f'"in published sigma": value / {self._number(self.sigma)}, the sigma of Tygert (2021)'
+        notes = super()._notes()
+        return notes and [*notes, f"{published}, which ignores that members are part of the means."]
 
     def _about_cells(self) -> list[str]:
         if self.attenuation >= STATED_ATTENUATION:
