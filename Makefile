@@ -110,6 +110,7 @@ pictures: .venv/ready
 	$(RUN) python docs/make/forty_test_sets.py $(SHORT)
 	$(RUN) python docs/make/quantities.py $(SHORT)
 	$(RUN) python docs/make/model_pictures.py $(SHORT)
+	$(RUN) python docs/make/figures_of_the_paper.py $(SHORT)
 
 explore: .venv/ready
 	$(RUN) python docs/make/explore.py $(SHORT)

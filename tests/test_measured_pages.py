@@ -36,6 +36,7 @@ def numbers_of(name):
         ("monitoring", "monitoring.json", "monitoring.md"),
         ("calibration_curve", "calibration_curve.json", "calibration_curve.md"),
         ("cumulative_weak", "cumulative_weak.json", "cumulative.md"),
+        ("figures_of_the_paper", "figures_of_the_paper.json", "figures_of_the_paper.md"),
         ("subpopulation_coverage", "subpopulation_coverage.json", "cumulative_posterior.md"),
         ("net_benefit", "net_benefit.json", "net_benefit.md"),
         ("net_benefit_clusters", "net_benefit_clusters.json", "net_benefit.md"),

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from numbers import Real
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -97,6 +97,8 @@ class Cumulative(_presented.Presented):
 
     _index = ("quantity",)
     _columns = ("value", "in_sigma", "null_mean", "p_value", "p_value_uncorrected")
+    #: Columns of statistics in units of a standard deviation, and its attribute.
+    _units: ClassVar[tuple[tuple[str, str], ...]] = (("in_sigma", "null_sigma"),)
 
     @property
     def score(self) -> Array:
@@ -370,15 +372,15 @@ class Cumulative(_presented.Presented):
         Returns
         -------
         list of dict
-            Keys quantity, value, in_sigma (value / `null_sigma`), null_mean (the mean under calibration or,
-            for subpopulations, equal means), p_value (with the correction for the step size) and p_value_uncorrected.
+            Keys quantity, value, in_sigma (value / `null_sigma`), for subpopulations in_published_sigma (value /
+            `sigma`), null_mean (the mean under calibration or, for subpopulations, equal means), p_value (with the
+            correction for the step size) and p_value_uncorrected.
         """
-        sigma = self.null_sigma
         return [
             {
                 "quantity": name,
                 "value": getattr(self, name),
-                "in_sigma": getattr(self, name) / sigma if sigma > 0 else float("nan"),
+                **{key: getattr(self, name) / (getattr(self, unit) or float("nan")) for key, unit in self._units},
                 "null_mean": cumulative.null_mean(name, self.scale),
                 "p_value": getattr(self, f"p_{name}"),
                 "p_value_uncorrected": getattr(self, f"p_{name}_uncorrected"),
@@ -441,12 +443,13 @@ class Cumulative(_presented.Presented):
             [
                 cumulative.NAMES[row["quantity"]],
                 *(self._number(row[name]) for name in ("value", "null_mean")),
-                _render.number(row["in_sigma"], 2),
+                *(_render.number(row[name], 2) for name, _ in self._units),
                 *(p_words(row[name]) for name in ("p_value", "p_value_uncorrected")),
             ]
             for row in self.table()
         ]
-        header = ("statistic", "value", self._null, "in sigma", "P-value", "uncorrected")
+        units = (name.replace("_", " ") for name, _ in self._units)
+        header = ("statistic", "value", self._null, *units, "P-value", "uncorrected")
         return _render.Sheet(self.sentence(), self.spec, header, rows, self.remarks, self._notes())
 
     def _remarks(self) -> list[str]:

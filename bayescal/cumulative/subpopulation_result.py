@@ -113,6 +113,7 @@ class SubpopulationDifference(Cumulative):
     member: Bools | None = None
 
     of_both, unit, higher = False, "member", "subgroup"
+    _units = (*Cumulative._units, ("in_published_sigma", "sigma"))
     _null, _assuming, _assumption, _rare = EQUAL
     _under_calibration = UNDER_EQUALITY
     _no_difference = "at each score, its mean response equals that of the full population"
@@ -203,6 +204,11 @@ class SubpopulationDifference(Cumulative):
             *self._about_ends(),
             *self._about_cells(),
         ]
+
+    def _notes(self) -> list[str]:
+        published = f'"in published sigma": value / {self._number(self.sigma)}, the sigma of Tygert (2021)'
+        notes = super()._notes()
+        return notes and [*notes, f"{published}, which ignores that members are part of the means."]
 
     def _about_cells(self) -> list[str]:
         if self.attenuation >= STATED_ATTENUATION:

@@ -82,7 +82,8 @@ def pymc_model(
       of exactly 0 or 1.
     - `NetBenefit` of rows without weights and clusters: probabilities ``q`` of outcome and score cells, of all models
       jointly. With a known prevalence, those of each outcome are divided by their sum.
-    - `CumulativePosterior` with ``model="segments"``: bins in segments.
+    - `CumulativePosterior` and `SubpopulationPosterior` with ``model="segments"``: bins in segments; of a
+      subpopulation, ``difference`` is the true difference in each bin, given Normal observed ones.
     - `ClassPriors` from cells, and `ShiftEvidence`: rows of source and target by cell.
     - `ComparisonOverDatasets`: Normal random effects of the differences of one pair in the ECE.
 
@@ -320,6 +321,12 @@ def _segments(result: Any) -> "pm.Model":
     return pymc_model(result.drawn.posterior)
 
 
+def _differences(posterior: Any) -> "pm.Model":
+    from bayescal.verify.pymc_sub_models import difference_model
+
+    return difference_model(posterior.difference, posterior.variance, posterior.unit)
+
+
 # --- targets without labels
 
 
@@ -372,7 +379,8 @@ WRITERS: "dict[str, Callable[..., pm.Model]]" = {
     "bayescal.clinical.slope.result.Recalibration": _of_posterior,
     "bayescal.clinical.curve.result.CalibrationCurve": _of_posterior,
     "bayescal.decisions.result.NetBenefit": _of_posterior,
-    "bayescal.cumulative.posterior_result.CumulativePosterior": _segments,
+    "bayescal.cumulative.posterior_result.CurvePosterior": _segments,
+    "bayescal.cumulative.segments.NormalSegments": _differences,
     "bayescal.shift.class_frequencies.ClassPriors": _class_frequencies,
     "bayescal.shift.label_shift_result.LabelShiftEvaluation": _label_shift,
     "bayescal.shift.shift_evidence.ShiftEvidence": _shift_evidence,

@@ -28,6 +28,8 @@ FLOOR, LEVERAGE_FLOOR = 1e-9, 1e-4
 #: Runs of bins off: expected numbers of changes, largest probability of a change, prior probability of being off,
 #: largest scale. The recursion over segments is unrolled, so models with more bins would take long to compile.
 CHANGES, LARGEST_RATE, SEGMENT_OFF, LARGEST_SCALE = (1.0, 4.0, 16.0), 0.9, 0.5, 2.5
+#: Largest scale of a difference between groups, in standard deviations of a response.
+LARGEST_DIFFERENCE = 1.5
 #: Largest logit from which bins in runs are shifted.
 FARTHEST_ORIGIN = 9.21
 MOST_BINS_IN_RUNS = 64
@@ -212,13 +214,6 @@ def _runs(rows: BinRows) -> SubModelGraph:
             f'bins, not {count}. Use fewer bins, or leave this sub-model out, as in `sub_models=["independent"]`.'
         )
     shift = LARGEST_SCALE * pm.Uniform("u_scale", dims=DIM) ** 2 * pm.Normal("z_shift", dims=DIM)
-    u_end, u_segment, u_changes = (
-        pm.Uniform("u_end", dims=DIM),
-        pm.Uniform("u_segment", dims=DIM),
-        _uniform("u_changes"),
-    )
-    rates = np.minimum(np.array(CHANGES) / max(count - 1, 1), LARGEST_RATE)
-
     stated = rows.log_likelihood(rows.inside)
     origin = np.clip(logit(rows.inside), -FARTHEST_ORIGIN, FARTHEST_ORIGIN)
     eta = origin + shift[:, None]
@@ -226,6 +221,22 @@ def _runs(rows: BinRows) -> SubModelGraph:
     ratio = rows.k * (origin - logit(rows.inside) + shift[:, None]) + rows.n * (
         pt.softplus(logit(rows.inside)) - pt.softplus(eta)
     )
+    log_likelihood, which, by = in_segments(ratio, shift, count, DIM)
+    accuracy = pt.switch(which, pt.sigmoid(origin + by), rows.confidence)
+    return SubModelGraph(log_likelihood + pt.sum(stated), accuracy, pt.cast(which, "float64"), {})
+
+
+def in_segments(ratio: Tensor, shift: Tensor, count: int, dims: str) -> tuple[Tensor, Tensor, Tensor]:
+    """Sum out segments, and draw them: the log-likelihood ratio of all bins, which are off, and the shift of each.
+
+    `ratio` has the log-likelihood ratio of each bin (column) if the segment that begins at a bin (row) is off.
+    """
+    u_end, u_segment, u_changes = (
+        pm.Uniform("u_end", dims=dims),
+        pm.Uniform("u_segment", dims=dims),
+        _uniform("u_changes"),
+    )
+    rates = np.minimum(np.array(CHANGES) / max(count - 1, 1), LARGEST_RATE)
     # ends[s] of a segment that begins at s: log-likelihood ratio if off, by end; prior by number of changes and end
     off, either, prior = [], [], []
     for s in range(count):
@@ -238,8 +249,6 @@ def _runs(rows: BinRows) -> SubModelGraph:
     for s in reversed(range(count)):
         rest = pt.stack(after, axis=1)
         after.insert(0, pt.logsumexp(either[s] + prior[s] + rest, axis=1))
-    log_likelihood = pt.logsumexp(after[0]) - np.log(len(rates)) + pt.sum(stated)
-
     # from the left, for a segment that begins at s: where it ends, and whether it is off
     rate = categorical(pt.special.softmax(after[0]), u_changes)
     ends, offs = [], []
@@ -256,8 +265,28 @@ def _runs(rows: BinRows) -> SubModelGraph:
         shift_here = pt.switch(begins, shift[b], shift_here)
         bins.append((is_off, shift_here))
     which, by = (pt.stack(values) for values in zip(*bins, strict=True))
-    accuracy = pt.switch(which, pt.sigmoid(origin + by), rows.confidence)
-    return SubModelGraph(log_likelihood, accuracy, pt.cast(which, "float64"), {})
+    return pt.logsumexp(after[0]) - np.log(len(rates)), which, by
+
+
+def difference_model(difference: Floats, variance: Floats, unit: float) -> "pm.Model":
+    """Write true differences in ordered bins, given Normal observed ones: a drift, or segments that differ from 0."""
+    count = len(difference)
+    with pm.Model(coords={DIM: np.arange(count)}) as model:
+        place = np.linspace(-1, 1, count) if count > 1 else np.zeros(1)
+        tau = LARGEST_DIFFERENCE * unit * pm.Uniform("u_tau") ** 2
+        drift = tau * (pm.Normal("z_intercept") + pm.Normal("z_slope") * place)
+        shift = LARGEST_DIFFERENCE * unit * pm.Uniform("u_scale", dims=DIM) ** 2 * pm.Normal("z_shift", dims=DIM)
+
+        def ratio(mean: Tensor) -> Tensor:
+            return (mean * difference - mean**2 / 2) / variance
+
+        of_segments, which, by = in_segments(ratio(shift[:, None]), shift, count, DIM)
+        both = pt.stack([pt.sum(ratio(drift)), of_segments]) - np.log(2)
+        pm.Potential("log_likelihood", pt.logsumexp(both))
+        is_drift = pt.eq(categorical(pt.special.softmax(both), pm.Uniform("u_model")), 0)
+        pm.Deterministic("is_drift", pt.cast(is_drift, "float64"))
+        pm.Deterministic("difference", pt.switch(is_drift, drift, pt.switch(which, by, 0.0)), dims=DIM)
+    return model
 
 
 def _one_amount(rows: BinRows) -> SubModelGraph:
