@@ -34,11 +34,6 @@ def plug_in_ece(
     This is the number that most packages call ECE [1]_. It is biased upwards as an estimate of the ECE of the
     population, because sampling noise adds to the absolute gap of every bin.
 
-    Parameters
-    ----------
-    y_true, y_prob, target, bins, weights, binning, classes, logits
-        As for `evaluate`.
-
     Returns
     -------
     float
@@ -85,8 +80,6 @@ def plug_in_error(
 
     Parameters
     ----------
-    y_true, y_prob, target, bins, weights, binning, classes, logits
-        As for `evaluate`.
     order : float, default 1
         The order p, at least 1. Order 1 is the ECE, 2 the root mean square error, and ``np.inf`` the largest error of a
         bin (maximum calibration error [1]_).

@@ -58,8 +58,6 @@ def summary(
     floor : float, optional
         Keep probabilities at least this far from 0 and 1 for intercept and slope, as for `recalibration`. Rows that
         contradict a probability of 0 or 1 raise an error without it.
-    draws, rng, classes, logits
-        As for `bayescal.evaluate`.
 
     Returns
     -------

@@ -196,8 +196,6 @@ def calibration_tests(
 
     Parameters
     ----------
-    y_true, y_prob, target, classes, logits
-        As for `evaluate`.
     groups : int, default 10
         Number of groups of the Hosmer-Lemeshow statistic, at least 2 (3 with `fitted`) and at most the number of rows.
     fitted : bool, default False

@@ -1,11 +1,12 @@
 """Pages and documents of the results of this folder, and the figure of a clinical summary."""
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from bayescal import _packages, _render
+from bayescal._arrays import Figure
 from bayescal.clinical.curve.result import CalibrationCurve
 from bayescal.clinical.exact_tests import CalibrationTests
 from bayescal.clinical.plot import plot_calibration_curve, plot_recalibration
@@ -20,9 +21,6 @@ from bayescal.report.plot import drawn_by_type
 from bayescal.report.reliability import plot_reliability
 from bayescal.report.tables import Table
 from bayescal.results import wording
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 #: Pictures of a clinical summary in a row.
 PER_ROW = 3

@@ -72,8 +72,6 @@ def net_benefit(
     prevalence : float, optional
         Share of the event in the population, for case-control data, in which the study design fixes the share of cases.
         Probabilities of the scores are then estimated given the outcome.
-    draws, rng, classes, logits
-        As for `bayescal.evaluate`.
 
     Returns
     -------

@@ -263,10 +263,6 @@ def loss_ratio(
         `IsotonicRecalibration` or `LogisticRecalibration`.
     weights : array-like of float, shape (n_rows,), optional
         Importance weights of the test rows, >= 0.
-    draws, rng, classes
-        As for `bayescal.evaluate`.
-    logits : bool, default False
-        Whether `y_prob` and `y_prob_validation` hold log odds.
 
     Returns
     -------

@@ -58,12 +58,6 @@ def selective(
         classifiers on the same rows, a mapping from name to probabilities.
     target : {"top-label", "confidence"}, optional
         What is right: the most probable class, or what `y_true` states. By default ``"top-label"`` for a matrix.
-    weights : array-like of float, shape (n_rows,), optional
-        Importance weights >= 0.
-    cluster : array-like, shape (n_rows,), or data frame of several columns, optional
-        Labels of clusters, such as patients with several rows, whose rows may depend on each other.
-    draws, rng, classes, logits
-        As for `bayescal.evaluate`.
 
     Returns
     -------
@@ -142,8 +136,6 @@ def selective_counts(
     counts : BinnedCounts
         Counts of right and wrong predictions, such as ``evaluation.counts``. If they hold no ranks, the bins are the
         cells, and draws range over all orders of the rows inside a bin.
-    draws, rng
-        As for `bayescal.evaluate`.
     name : str, optional
         Name of the classifier.
 

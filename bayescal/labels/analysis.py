@@ -74,13 +74,8 @@ def judged(
         rows alone.
     target : {"confidence", "event"}, default "confidence"
         As for `evaluate`.
-    bins, binning, draws, rng, logits
-        As for `evaluate`.
     classes : sequence of two labels, optional
         The label that counts as 0 and the one that counts as 1, in `y_true` and in `judge`.
-    cluster : array-like, shape (n_rows,), or data frame of several columns, optional
-        Labels of clusters, such as questions with several answers, whose rows may depend on each other. By default all
-        rows are independent.
 
     Returns
     -------

@@ -1,12 +1,12 @@
 """The reliability diagram: computed as a record, then drawn on any matplotlib axes."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from bayescal import _checks, _packages
-from bayescal._arrays import Array
+from bayescal._arrays import Array, Axes
 from bayescal._meant import public
 from bayescal.report import diagram, drawing
 from bayescal.report.overlay import add_evaluation, several
@@ -14,9 +14,6 @@ from bayescal.results import wording
 from bayescal.results.comparison import Compared
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.sensitivity import BinSensitivity
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 #: Largest number of diagrams side by side on a new figure.
 MOST_APART = 4

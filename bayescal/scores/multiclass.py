@@ -107,8 +107,6 @@ def multiclass_brier(
         "sum" is the definition of Brier [1]_, :math:`\frac1N \sum_i \sum_k (p_{ik} - 1\{y_i = k\})^2`, in [0, 2].
         "mean" divides it by the number of classes K, "half" by 2. With two classes, "mean" and "half" are the binary
         Brier score of `evaluate`. Programs differ, so state the convention with the number.
-    weights, classes, logits
-        As for `bayescal.evaluate`.
 
     Returns
     -------
@@ -251,8 +249,6 @@ def compare(
     rope : float, default 0.01
         Half-width of the region of practical equivalence, in units of the score: classifiers whose scores differ by no
         more count as equal. Choose it before looking at results.
-    draws, rng, weights, classes, logits
-        As for `bayescal.evaluate`.
 
     Returns
     -------

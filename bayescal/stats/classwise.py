@@ -149,8 +149,6 @@ class ClasswiseCounts(Sums):
             Class numbers 0..K-1, or labels from `classes`.
         y_prob : array-like of float, shape (n_rows, n_classes)
             Probability of every class, in [0, 1]; each row sums to 1.
-        bins, weights, logits
-            As for `bayescal.evaluate`.
         binning : {"equal-width", "equal-mass", "equal-effective-mass", "values"}, default "equal-width"
             How the edges are chosen if `bins` is a number. Edges from rows differ between classes and batches, and
             only counts with the same edges can be added.

@@ -4,9 +4,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bayescal import __version__, _checks
+from bayescal._arrays import Console, Table
 from bayescal.cli.columns import ONE_CLASS
 from bayescal.cli.command import Result
 from bayescal.cli.evaluation import evaluate_file
@@ -20,11 +21,6 @@ from bayescal.verify.chains import LARGEST_Z, Agreement, agreement
 from bayescal.verify.coverage import CoverageStudy, coverage_study, standard_error
 from bayescal.verify.methods import methods_of
 from bayescal.verify.options import AgreementOptions, StudyOptions, VerifyOptions
-
-if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
-
 
 #: Formats of the two documents; they change if programs that read them must change.
 AGREEMENT_SCHEMA, COVERAGE_SCHEMA = "bayescal.agreement/1", "bayescal.coverage/1"

@@ -3,13 +3,13 @@
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from bayescal import _checks, _packages
-from bayescal._arrays import Bools, Floats
+from bayescal._arrays import Bools, Floats, pd
 from bayescal._meant import public
 from bayescal._progress import bar
 from bayescal.datasets.simulate import POPULATIONS, Curve, simulate, true_bins, true_curve
@@ -18,9 +18,6 @@ from bayescal.estimands.registry import EstimandLike, as_scalar
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import Bins, make_bins
 from bayescal.verify.methods import TOLERANCE, Interval, Method, methods_of
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: Averages over cells: name -> value of a row.
 Averages = Mapping[str, Callable[[dict[str, Any]], float]]

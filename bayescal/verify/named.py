@@ -1,15 +1,11 @@
 """Posteriors of named scalar quantities: in closed form and in PyMC, for `agreement`."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
-from bayescal._arrays import Bools, Floats
-
-if TYPE_CHECKING:
-    import pymc as pm
-    import xarray as xr
+from bayescal._arrays import Bools, Floats, pm, xr
 
 
 class Moments(NamedTuple):

@@ -36,8 +36,6 @@ def calibration_curve(
         Outcomes 0 and 1, or labels, as for `evaluate`.
     y_prob : array-like of float, shape (n_rows,) or (n_rows, n_classes)
         Probabilities (scores) as for `evaluate`.
-    target, weights, classes, logits
-        As for `evaluate`.
     prior_exact : float, default 0.1
         Prior probability of exact calibration in the draws, in [0, 1). With 0, few intervals of the ICI contain 0, even
         if the classifier is calibrated.

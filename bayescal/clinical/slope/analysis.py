@@ -49,8 +49,6 @@ def recalibration(
         probability of 0 or 1 raise an error.
     by : array-like, shape (n_rows,), optional
         Group of each row. Each group has a result of its own.
-    draws, classes, logits
-        As for `bayescal.evaluate`.
     rng : None, int, SeedSequence or Generator
         Seed or generator, as for `numpy.random.default_rng`. Intervals of intercept and slope in tables come from a
         grid and do not depend on it.

@@ -3,22 +3,18 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from bayescal import _packages
-from bayescal._arrays import Floats
+from bayescal._arrays import Floats, pm, xr
 from bayescal.clinical.curve.posterior import DEVIATIONS, DRIFT_SDS, RANGES, SIGMAS, SUB_MODELS, SmoothCurvePosterior
 from bayescal.clinical.slope.posterior import RecalibrationPosterior
 from bayescal.draws import BinDraws
 from bayescal.estimands.errors import e90_bins, ece, largest_error
 from bayescal.posterior.shrinkage.prior import EXACT
 from bayescal.verify.named import Moments, below, by_name
-
-if TYPE_CHECKING:
-    import pymc as pm
-    import xarray as xr
 
 #: The distribution functions are compared at these quantiles.
 PROBS = (0.025, 0.25, 0.5, 0.75, 0.975)

@@ -2,22 +2,18 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.special import betaln, gammaln, softmax
 
 from bayescal import _packages
-from bayescal._arrays import Floats
+from bayescal._arrays import Floats, pm, xr
 from bayescal.posterior.pooling.evidence import GroupBins
 from bayescal.posterior.pooling.posterior import PooledPosterior
 from bayescal.posterior.pooling.prior import ALONE, COMMON, PoolingPrior
 from bayescal.posterior.random_effects import DEGREES, RandomEffectsPosterior
 from bayescal.verify.named import Moments, below, by_name
-
-if TYPE_CHECKING:
-    import pymc as pm
-    import xarray as xr
 
 #: Scales of the checks: few, so that the weights of a Dirichlet are far from 0.
 SCALES: dict[str, Any] = {"drift_sds": ((0.0, 0.0), (0.5, 0.0), (0.7, 0.7)), "taus": (0.0, 0.2), "pseudo_groups": 12.0}

@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from bayescal import _packages
-from bayescal._arrays import Floats
+from bayescal._arrays import Floats, pm, xr
 from bayescal.estimands.errors import ece
 from bayescal.posterior.shrinkage.prior import ShrinkagePrior
 from bayescal.shift.class_frequencies_posterior import ALPHA, ClassPriorPosterior
@@ -15,10 +15,6 @@ from bayescal.shift.label_shift_result import LabelShiftEvaluation
 from bayescal.shift.shifted_bins import ShiftedBins
 from bayescal.shift.statistics import CellShiftPosterior, total_variation
 from bayescal.verify.named import below, by_name
-
-if TYPE_CHECKING:
-    import pymc as pm
-    import xarray as xr
 
 
 def frequency_model(posterior: ClassPriorPosterior) -> "pm.Model":
