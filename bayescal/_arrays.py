@@ -1,5 +1,6 @@
-"""Types in annotations: of arrays, and of packages that are imported where they are needed."""
+"""Types in annotations: arrays and others, and those of packages that are imported where they are needed."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +11,8 @@ Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 Ints = NDArray[np.int64]
+Generator = np.random.Generator
+Classes = Sequence[Any] | None  # labels of classes, if they are given
 
 if TYPE_CHECKING:
     import arviz as az

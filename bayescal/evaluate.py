@@ -1,8 +1,9 @@
 """READ FIRST. The public functions, from rows or counts to a result; `analyses.one` contains the single steps."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, overload
 
+from bayescal._arrays import Classes
 from bayescal._meant import public
 from bayescal.analyses.groups import (
     PARTIAL,
@@ -46,7 +47,7 @@ def evaluate(
     by: Any = None,
     cluster: Any = None,
     pooling: str | None = None,
-    classes: Sequence[Any] | None = None,
+    classes: Classes = None,
     logits: bool = False,
     progress: bool | None = None,
     **options: Any,

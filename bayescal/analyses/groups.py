@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 
 from bayescal import _checks
-from bayescal._arrays import Ints
+from bayescal._arrays import Generator, Ints
 from bayescal._loops import in_threads
 from bayescal._progress import bar
 from bayescal.analyses.one import DEFAULT_MODEL, MODELS, MOST_DRAWN, count_rows, evaluate_one
@@ -64,7 +64,7 @@ def evaluate_pooled(
     whole: Evaluation,
     *,
     pooling: str,
-    rng: np.random.Generator,
+    rng: Generator,
     progress: bool | None = None,
 ) -> tuple[dict[Any, Evaluation], int]:
     """Evaluate groups jointly: one evaluation per group, with joint draws, and the seed of the draws.

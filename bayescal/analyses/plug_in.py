@@ -1,12 +1,12 @@
 """Point estimates of calibration errors, for comparison with the literature and with other programs."""
 
-from collections.abc import Sequence
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from bayescal import _checks
+from bayescal._arrays import Classes
 from bayescal._meant import public
 from bayescal.analyses.one import count_rows
 from bayescal.data.matrix import ClassRows
@@ -26,7 +26,7 @@ def plug_in_ece(
     bins: Any = 15,
     weights: Any = None,
     binning: str = "equal-width",
-    classes: Sequence[Any] | None = None,
+    classes: Classes = None,
     logits: bool = False,
 ) -> float:
     r"""Compute the plug-in ECE of the rows, :math:`\sum_b \frac{n_b}{N} |\bar z_b - \bar c_b|`.
@@ -71,7 +71,7 @@ def plug_in_error(
     bins: Any = 15,
     weights: Any = None,
     binning: str = "equal-width",
-    classes: Sequence[Any] | None = None,
+    classes: Classes = None,
     logits: bool = False,
 ) -> float:
     r"""Compute the plug-in l_p calibration error of the rows.

@@ -1,6 +1,6 @@
 """Does recalibration pay? Test rows before and after recalibration on validation rows -> LossRatio."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from types import MappingProxyType
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bayescal import _checks, _presented, _render
-from bayescal._arrays import Bools, Floats, Ints
+from bayescal._arrays import Bools, Classes, Floats, Ints
 from bayescal._meant import public
 from bayescal.analyses.one import remarks_on
 from bayescal.analyses.recalibrators import IsotonicRecalibration, LogisticRecalibration
@@ -244,7 +244,7 @@ def loss_ratio(
     weights: Any = None,
     draws: int = 4000,
     rng: Any = None,
-    classes: Sequence[Any] | None = None,
+    classes: Classes = None,
     logits: bool = False,
 ) -> LossRatio:
     """Estimate the loss of decisions on test rows after recalibration, divided by the loss before.

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from bayescal import _checks
-from bayescal._arrays import Floats, Ints
+from bayescal._arrays import Classes, Floats, Generator, Ints
 from bayescal._invalid import errors_of, quoted
 from bayescal._meant import public
 from bayescal.analyses.compare_rows import ClassifierRows
@@ -44,7 +44,7 @@ def selective(
     cluster: Any = None,
     draws: int = 4000,
     rng: Any = None,
-    classes: Sequence[Any] | None = None,
+    classes: Classes = None,
     logits: bool = False,
 ) -> SelectivePrediction:
     r"""Compute risk-coverage curves: how often predictions are wrong if only the most confident ones are kept.
@@ -183,11 +183,7 @@ def _selective(
 
 
 def joint_selections(
-    cells: Sequence[Cells],
-    rows: Sequence[Predictions],
-    counts: Sequence[BinnedCounts],
-    n_draws: int,
-    rng: np.random.Generator,
+    cells: Sequence[Cells], rows: Sequence[Predictions], counts: Sequence[BinnedCounts], n_draws: int, rng: Generator
 ) -> list[Selection]:
     """Draw the shares of several classifiers, given the same rows.
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from bayescal import _checks, _render
+from bayescal._arrays import Classes
 from bayescal._invalid import quoted
 from bayescal._meant import public
 from bayescal.analyses.one import DEFAULT_MODEL, count_rows, evaluate_one
@@ -117,7 +118,7 @@ def top_k(
     rng: Any = None,
     weights: Any = None,
     cluster: Any = None,
-    classes: Sequence[Any] | None = None,
+    classes: Classes = None,
     logits: bool = False,
     **options: Any,
 ) -> TopK:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bayescal import _checks
-from bayescal._arrays import Array, Floats
+from bayescal._arrays import Array, Classes, Floats
 from bayescal._invalid import errors_of
 from bayescal._meant import public
 from bayescal.analyses.compare_rows import several_named
@@ -92,7 +92,7 @@ def multiclass_brier(
     *,
     convention: str = "sum",
     weights: Any = None,
-    classes: Sequence[Any] | None = None,
+    classes: Classes = None,
     logits: bool = False,
 ) -> MultiClassScore:
     r"""Compute the Brier score of a matrix of probabilities, with a posterior interval.
@@ -144,7 +144,7 @@ def multiclass_brier(
 
 @public
 def multiclass_log(
-    y_true: Any, y_prob: Any, *, weights: Any = None, classes: Sequence[Any] | None = None, logits: bool = False
+    y_true: Any, y_prob: Any, *, weights: Any = None, classes: Classes = None, logits: bool = False
 ) -> MultiClassScore:
     r"""Compute the log score of a matrix of probabilities, with a posterior interval.
 
@@ -226,7 +226,7 @@ def compare(
     draws: int = 4000,
     rng: Any = None,
     weights: Any = None,
-    classes: Sequence[Any] | None = None,
+    classes: Classes = None,
     logits: bool = False,
 ) -> ScoreComparison:
     """Compare classifiers on the same rows by a proper score of all classes.

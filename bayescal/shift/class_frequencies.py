@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bayescal import _arviz, _checks, _render
-from bayescal._arrays import Bools, Floats, Ints, pd, xr
+from bayescal._arrays import Bools, Classes, Floats, Ints, pd, xr
 from bayescal._invalid import quoted
 from bayescal._meant import public
 from bayescal._presented import Presented, shortened
@@ -310,7 +310,7 @@ def class_priors(
     cells: ShiftCells | None = None,
     draws: int = 1000,
     rng: Any = None,
-    classes: Sequence[Any] | None = None,
+    classes: Classes = None,
     logits: bool = False,
 ) -> ClassPriors:
     r"""Compute the posterior of the class frequencies of a target without labels, under label shift.

@@ -1,6 +1,6 @@
 """Calibration in a target without labels under label shift: rows or counts -> class frequencies -> evaluation."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bayescal import _checks
-from bayescal._arrays import Floats
+from bayescal._arrays import Classes, Floats
 from bayescal._meant import public
 from bayescal.analyses.one import DEFAULT_MODEL, evaluation_of, posterior_maker
 from bayescal.posterior.contract import Posterior
@@ -39,7 +39,7 @@ def label(
     model: str = DEFAULT_MODEL,
     draws: int = 4000,
     rng: Any = None,
-    classes: Sequence[Any] | None = None,
+    classes: Classes = None,
     logits: bool = False,
     **options: Any,
 ) -> LabelShiftEvaluation | LabelShiftClasses:

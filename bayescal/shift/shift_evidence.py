@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bayescal import _arviz, _checks, _render
-from bayescal._arrays import Floats, xr
+from bayescal._arrays import Classes, Floats, xr
 from bayescal._meant import public
 from bayescal._presented import Presented
 from bayescal.draws import Draws, fingerprint
@@ -210,7 +210,7 @@ def evidence(
     draws: int = 4000,
     simulations: int = 1000,
     rng: Any = None,
-    classes: Sequence[Any] | None = None,
+    classes: Classes = None,
     logits: bool = False,
 ) -> ShiftEvidence:
     """Compare the scores of a target with those of a source; test whether label shift alone explains the difference.

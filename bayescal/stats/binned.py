@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bayescal import _checks
-from bayescal._arrays import Array, Bools, Floats, Ints
+from bayescal._arrays import Array, Bools, Classes, Floats, Ints
 from bayescal._meant import public
 from bayescal._rules import LARGEST_WEIGHT
 from bayescal.data.columns import own_hints, refuse_scale
@@ -272,7 +272,7 @@ class BinnedCounts(Counted):
         *,
         bins: Any = 15,
         weights: Any = None,
-        classes: Sequence[Any] | None = None,
+        classes: Classes = None,
         logits: bool = False,
     ) -> "tuple[BinnedCounts, ...]":
         """Count the rows of a multi-class problem as one binary problem per class, in one pass over the matrix.

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bayescal import _checks
-from bayescal._arrays import Array, Floats, Ints
+from bayescal._arrays import Array, Classes, Floats, Ints
 from bayescal._meant import public
 from bayescal.data.matrix import ClassRows
 from bayescal.data.predictions import Predictions
@@ -136,7 +136,7 @@ class ClasswiseCounts(Sums):
         bins: Any = 15,
         binning: str = "equal-width",
         weights: Any = None,
-        classes: Sequence[Any] | None = None,
+        classes: Classes = None,
         logits: bool = False,
     ) -> "ClasswiseCounts":
         """Count the rows of a multi-class problem.

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bayescal import _checks, _packages
-from bayescal._arrays import Bools, Floats, pd
+from bayescal._arrays import Bools, Floats, Generator, pd
 from bayescal._meant import public
 from bayescal._progress import bar
 from bayescal.datasets.simulate import POPULATIONS, Curve, simulate, true_bins, true_curve
@@ -74,7 +74,7 @@ class Scenario[Data]:
     #: True value of the estimand.
     truth: float
     #: ``(n_rows, rng) -> data``. With more than one process it must be picklable.
-    draw: Callable[[int, np.random.Generator], Data]
+    draw: Callable[[int, Generator], Data]
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class Setup[Data]:
     """Settings of a study that are the same in all cells; made by `checked_setup`."""
 
     #: ``(data, prob, draws, rng) -> (low, high, estimate)`` by name.
-    methods: Mapping[str, Callable[[Data, float, int, np.random.Generator], Interval]]
+    methods: Mapping[str, Callable[[Data, float, int, Generator], Interval]]
     #: Numbers of rows.
     sizes: list[int]
     #: Data sets per cell.
@@ -128,7 +128,7 @@ class Cell[Data]:
     setup: Setup[Data]
     n_rows: int
     scenario: Scenario[Data]
-    rng: np.random.Generator
+    rng: Generator
 
 
 def cells_of[Data](setup: Setup[Data], scenarios: Sequence[Scenario[Data]], *, rng: Any = None) -> list[Cell[Data]]:
@@ -343,7 +343,7 @@ def _true_value(estimand: Estimand) -> Truth:
 
 
 def _scenario(population: Any, curve: Curve, bins: Bins, truth: Truth) -> Scenario[BinnedCounts]:
-    def draw(n_rows: int, rng: np.random.Generator) -> BinnedCounts:
+    def draw(n_rows: int, rng: Generator) -> BinnedCounts:
         data = simulate(n_rows, population=population, curve=curve, rng=rng)
         return BinnedCounts.from_arrays(data.outcome, data.confidence, bins=bins)
 

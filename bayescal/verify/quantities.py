@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from bayescal._arrays import Floats, xr
+from bayescal._arrays import Floats, Generator, xr
 from bayescal.draws import BinDraws
 from bayescal.estimands.errors import ece, largest_error
 from bayescal.estimands.registry import registered
@@ -90,7 +90,7 @@ def _parameters_of_pymc(variables: Mapping[str, Any], posterior: ShrinkagePoster
 
 
 def of_closed_form(
-    posterior: Posterior, thresholds: tuple[float, ...], n_draws: int, *, rng: np.random.Generator
+    posterior: Posterior, thresholds: tuple[float, ...], n_draws: int, *, rng: Generator
 ) -> dict[str, Any]:
     """Compute the quantities of `of_pymc` from draws of the closed form, and the probability of exact calibration."""
     if isinstance(posterior, DirichletPosterior):

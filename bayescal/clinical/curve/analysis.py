@@ -1,8 +1,8 @@
 """A calibration curve: rows -> knots -> its posterior -> CalibrationCurve."""
 
-from collections.abc import Sequence
 from typing import Any
 
+from bayescal._arrays import Classes
 from bayescal._meant import public
 from bayescal.analyses.one import remarks_on
 from bayescal.clinical.curve.posterior import PRIOR_EXACT
@@ -18,7 +18,7 @@ def calibration_curve(
     *,
     target: str | None = None,
     weights: Any = None,
-    classes: Sequence[Any] | None = None,
+    classes: Classes = None,
     logits: bool = False,
     prior_exact: float = PRIOR_EXACT,
     draws: int = 4000,

@@ -1,10 +1,11 @@
 """Calibration intercept and slope: rows -> counts by logit -> posterior on a grid -> Recalibration."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, overload
 
 from bayescal import _checks
+from bayescal._arrays import Classes
 from bayescal._invalid import quoted
 from bayescal._meant import public
 from bayescal.clinical.slope.counts import LogitCounts
@@ -28,7 +29,7 @@ def recalibration(
     by: Any = None,
     draws: int = 4000,
     rng: Any = None,
-    classes: Sequence[Any] | None = None,
+    classes: Classes = None,
     logits: bool = False,
 ) -> Recalibration | GroupedRecalibration:
     r"""Compute the posterior of the calibration intercept and slope, and of the calibration in the large.

@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from bayescal import _checks
-from bayescal._arrays import Bools, Floats, Indices
+from bayescal._arrays import Bools, Floats, Generator, Indices
 from bayescal.draws import BinDraws
 from bayescal.stats.log_odds import VALUE_FLOOR
 
@@ -103,7 +103,7 @@ class SubModel(Protocol):
     def log_evidence(self) -> float:
         """Log marginal likelihood, relative to exact calibration."""
 
-    def draw(self, count: int, rng: np.random.Generator) -> SubModelDraws:
+    def draw(self, count: int, rng: Generator) -> SubModelDraws:
         """Draw accuracies and parameters `count` times."""
 
     def gap_sums(self, mass: Floats) -> GapSums:
@@ -131,7 +131,7 @@ class Exact:
     confidence: Floats
     log_evidence: float = 0.0
 
-    def draw(self, count: int, rng: np.random.Generator) -> SubModelDraws:
+    def draw(self, count: int, rng: Generator) -> SubModelDraws:
         """Return equal draws: accuracies are the mean confidences."""
         accuracy = np.tile(self.confidence, (count, 1))
         return SubModelDraws(accuracy, np.zeros(accuracy.shape, bool), {}, count)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bayescal import _packages
-from bayescal._arrays import Floats, pm, xr
+from bayescal._arrays import Floats, Generator, pm, xr
 from bayescal.clinical.curve.posterior import DEVIATIONS, DRIFT_SDS, RANGES, SIGMAS, SUB_MODELS, SmoothCurvePosterior
 from bayescal.clinical.slope.posterior import RecalibrationPosterior
 from bayescal.draws import BinDraws
@@ -62,7 +62,7 @@ class RecalibrationTwin:
         )
         return self._quantities(intercept, slope, bisected(x, rate, intercept, slope), observed / expected)
 
-    def of_closed_form(self, n_draws: int, rng: np.random.Generator) -> Mapping[str, Any]:
+    def of_closed_form(self, n_draws: int, rng: Generator) -> Mapping[str, Any]:
         """Return the same quantities from draws of the grid."""
         draws = self.posterior.sample(n_draws, rng=rng)
         large, ratio = self.posterior.in_the_large(draws, rng=rng), self.posterior.observed_expected(draws, rng=rng)
@@ -204,7 +204,7 @@ class SmoothCurveTwin:
         mass = chains["rate"] / chains["rate"].sum(axis=1, keepdims=True)
         return {**quantities(accuracy, self.posterior.confidence, mass), **events}
 
-    def of_closed_form(self, n_draws: int, rng: np.random.Generator) -> Mapping[str, Any]:
+    def of_closed_form(self, n_draws: int, rng: Generator) -> Mapping[str, Any]:
         """Return the same quantities from the Laplace approximations."""
         draws = self.posterior.sample(n_draws, rng=rng)
         events = {f"P({key})": Moments(p) for key, p in self.posterior.probabilities.items()}

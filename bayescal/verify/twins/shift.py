@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from bayescal import _packages
-from bayescal._arrays import Floats, pm, xr
+from bayescal._arrays import Floats, Generator, pm, xr
 from bayescal.estimands.errors import ece
 from bayescal.posterior.shrinkage.prior import ShrinkagePrior
 from bayescal.shift.class_frequencies_posterior import ALPHA, ClassPriorPosterior
@@ -104,7 +104,7 @@ class CellShiftTwin:
         sides = np.where(equal[:, None, None], chains["common"][:, None], chains["sides"])
         return self._named(sides, chains["probability"])
 
-    def of_closed_form(self, n_draws: int, rng: np.random.Generator) -> Mapping[str, Any]:
+    def of_closed_form(self, n_draws: int, rng: Generator) -> Mapping[str, Any]:
         """Draw with the package, with new proposals for every `DRAWS_PER_SET` draws."""
         sets = range(-(-n_draws // DRAWS_PER_SET))
         sides = np.concatenate([self.posterior.sample(DRAWS_PER_SET, rng=rng) for _ in sets])
@@ -160,7 +160,7 @@ class LabelShiftTwin:
         chains = by_name(tree, ["ece", "pi"])
         return self._named(chains["ece"], chains["pi"][:, 1])
 
-    def of_closed_form(self, n_draws: int, rng: np.random.Generator) -> Mapping[str, Any]:
+    def of_closed_form(self, n_draws: int, rng: Generator) -> Mapping[str, Any]:
         """Draw with the package; class frequencies are those of the evaluation."""
         errors = ece(self.evaluation.posterior.sample(n_draws, rng=rng)).values
         return self._named(errors, self.evaluation.priors.drawn[:, 1])
