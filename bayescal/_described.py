@@ -50,6 +50,11 @@ SHARED: dict[tuple[str, object], str] = {
     ("logits", False): "logits : bool, default False\n    Whether probabilities are stated as logits.",
     ("color", None): "color : matplotlib color, optional\n"
     "    Colour of estimates and intervals. The default colour is lighter on a dark background.",
+    **{
+        (f"{side}_color", None): f"{side}_color : matplotlib color, optional\n    Colour of the {part}; the default "
+        "colour is lighter on a dark background."
+        for side, part in {"reference": "diagonal", "above": "side above it", "below": "side below it"}.items()
+    },
     ("bin_draws", REQUIRED): "bin_draws : BinDraws\n    Draws of the bins.",
     ("options", "summary"): '**options\n    Passed to `arviz.summary`, as in ``kind="stats"``.',
 }

@@ -121,14 +121,8 @@ def bin_sensitivity(
         )
     from_counts = isinstance(y_true, BinnedCounts)
     if from_counts:
-        arguments = {
-            "y_prob": y_prob,
-            "target": target,
-            "weights": weights,
-            "classes": classes,
-            "logits": logits or None,
-        }
-        fine = _checked_counts(y_true, choices, arguments)
+        others = {"y_prob": y_prob, "target": target, "weights": weights, "classes": classes, "logits": logits or None}
+        fine = _checked_counts(y_true, choices, others)
         bins = {(how, number): bins_among(fine, number, how) for how, number in choices}
     else:
         rows = read_rows(y_true, y_prob, target=target, classes=classes, logits=logits, weights=weights).checked()

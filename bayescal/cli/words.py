@@ -19,14 +19,8 @@ if TYPE_CHECKING:
     from bayescal.data.files.predictions import Rows, RowStream
 
 #: Arguments of the library whose option has another name.
-OPTION_OF = {"edges": "--bins", "rng": "--seed", "path": "FILE", "thresholds": "--threshold"}
-OPTION_OF |= {
-    "paths": "FILE",
-    "filter_name": "--filter",
-    "scorer": "--correct",
-    "score": "--correct",
-    "subject": "--by",
-}
+OPTION_OF = {"edges": "--bins", "rng": "--seed", "path": "FILE", "paths": "FILE", "thresholds": "--threshold"}
+OPTION_OF |= {"filter_name": "--filter", "scorer": "--correct", "score": "--correct", "subject": "--by"}
 OPTIONS = (
     "classes",
     "target",

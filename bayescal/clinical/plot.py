@@ -90,10 +90,6 @@ def plot_calibration_curve(
         From `calibration_curve`.
     ax : matplotlib Axes, optional
         Where to draw, without another diagram; the distribution takes the lower part. By default on a new figure.
-    reference_color : matplotlib color, optional
-        Colour of the diagonal.
-    above_color, below_color : matplotlib color, optional
-        Colours of the sides above and below the diagonal. All default colours are lighter on a dark background.
 
     Returns
     -------

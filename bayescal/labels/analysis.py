@@ -263,7 +263,9 @@ def _evaluation(
     """Draw from the posterior of one problem, and report on its judge."""
     evaluation = evaluation_of(posterior.counts, lambda counts: posterior, model=DEFAULT_MODEL, draws=draws, rng=seed)
     if posterior.of_total is not None:
-        evaluation = replace(evaluation, draw_total_bins=functools.partial(posterior.sample_total, draws, rng=seed))
+        evaluation = replace(
+            evaluation, draw_total_bins=functools.partial(posterior.with_total_effect.sample, draws, rng=seed)
+        )
     cuts = np.flatnonzero(np.diff(stratum)) + 1
     report = report_of(
         evaluation.bin_draws,

@@ -282,10 +282,6 @@ class LabelPosterior:
         """The posterior with the design effect of the total; this one without clusters."""
         return self._total or self
 
-    def sample_total(self, n_draws: int = 4000, *, rng: Any = None) -> BinDraws:
-        """Draw the bins with the design effect of the total."""
-        return self.with_total_effect.sample(n_draws, rng=rng)
-
     @property
     def _problem(self) -> Problem:
         return self.solved.problems[self.place]

@@ -212,12 +212,8 @@ def _write(
     ax: "Axes", words: str, at: Any, coordinates: Any, offset: Any, colour: str, *, small: bool, **alignment: Any
 ) -> None:
     """Write words at an offset, in points, from a place in these coordinates."""
-    style: dict[str, Any] = {
-        "color": colour,
-        "fontsize": drawing.TINY if small else drawing.SMALL,
-        "zorder": 5,
-        **alignment,
-    }
+    size = drawing.TINY if small else drawing.SMALL
+    style: dict[str, Any] = {"color": colour, "fontsize": size, "zorder": 5, **alignment}
     ax.annotate(words, at, xycoords=coordinates, xytext=offset, textcoords="offset points", **style)
 
 

@@ -111,15 +111,9 @@ class DirichletPosterior:
         rng = _checks.generator(rng)
         mass, accuracy = self.sample_cells(n_draws, rng)
         within = sample_truncated_normal(*self._within_bins(), 0.0, 1.0, n_draws, rng=rng)
-        confidence = self._at(within)
-        occupied = self.counts.occupied
-        return BinDraws(
-            mass,
-            accuracy,
-            confidence,
-            occupied if occupied.any() else np.ones_like(occupied),
-            mass if self.formula == "corrected" else _original_weight(mass, accuracy),
-        )
+        occupied = self.counts.occupied if self.counts.occupied.any() else np.ones_like(self.counts.occupied)
+        weight = mass if self.formula == "corrected" else _original_weight(mass, accuracy)
+        return BinDraws(mass, accuracy, self._at(within), occupied, weight)
 
     def sample_cells(self, n_draws: int, rng: Generator) -> tuple[Floats, Floats]:
         """Draw masses and accuracies, each of shape (n_draws, n_bins), without the mean confidences."""

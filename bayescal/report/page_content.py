@@ -138,13 +138,8 @@ def _(result: ClasswiseEvaluation) -> Content:
     pictures = [posterior_picture(result)]
     if len(result) <= CLASSES_DRAWN:
         pictures.append(forest_picture("ECE of each class", result))
-    return Content(
-        "Calibration report: all classes",
-        sheet,
-        [one_table("Classes", sheet)],
-        wording.row_numbers(result.counts[0]),
-        pictures,
-    )
+    shown, rows = [one_table("Classes", sheet)], wording.row_numbers(result.counts[0])
+    return Content("Calibration report: all classes", sheet, shown, rows, pictures)
 
 
 @content.register
@@ -204,13 +199,8 @@ def _(result: ScoreComparison) -> Content:
         wide=True,
     )
     # the lines of the classifiers are in their table
-    return Content(
-        f"Comparison by the {first.name}",
-        replace(sheet, remarks=(), notes=()),
-        shown,
-        {"rows": first.n_rows},
-        [picture],
-    )
+    bare = replace(sheet, remarks=(), notes=())
+    return Content(f"Comparison by the {first.name}", bare, shown, {"rows": first.n_rows}, [picture])
 
 
 def content_of(result: _presented.Presented, estimand: EstimandLike) -> Content:

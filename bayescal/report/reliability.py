@@ -57,10 +57,6 @@ def plot_reliability(
     color : matplotlib color, or mapping or sequence of colors, optional
         Colour of the dots, bars and histogram. For several evaluations, a colour per name or one per evaluation. Side
         by side, all have the same colour by default.
-    reference_color : matplotlib color, optional
-        Colour of the diagonal.
-    above_color, below_color : matplotlib color, optional
-        Colours of the sides above and below the diagonal. All default colours are lighter on a dark background.
 
     Returns
     -------

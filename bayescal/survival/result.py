@@ -191,13 +191,9 @@ class SurvivalEvaluation(Evaluation):
     def question(self) -> str:
         """Horizon, bins, rows and model, in words."""
         counts, before = self.counts, int(self.counts.n_censored.sum())
-        return wording.question(
-            f"ECE{self._of_label} at horizon {self.horizon:g}",
-            [counts],
-            self.model,
-            self.posterior.prior,
-            f"{int(counts.k.sum())} events by the horizon, {before} censored before, ",
-        )
+        quantity = f"ECE{self._of_label} at horizon {self.horizon:g}"
+        followed = f"{int(counts.k.sum())} events by the horizon, {before} censored before, "
+        return wording.question(quantity, [counts], self.model, self.posterior.prior, followed)
 
     @property
     def _subject(self) -> str:

@@ -168,13 +168,8 @@ class CoverageResult(Result):
 def run_study(study: StudyOptions, options: VerifyOptions) -> CoverageResult:
     """Run the coverage study; options are validated before anything is computed."""
     keywords = _keywords(study, options)
-    parameters = {
-        **{name: getattr(study, name) for name in LISTS},
-        "bins": options.bins,
-        "repeats": keywords["repeats"],
-        "draws": keywords["draws"],
-        "seed": options.seed,
-    }
+    numbers = {"repeats": keywords["repeats"], "draws": keywords["draws"], "seed": options.seed}
+    parameters = {**{name: getattr(study, name) for name in LISTS}, "bins": options.bins, **numbers}
     return CoverageResult(coverage_study(**{**keywords, "progress": True}), parameters)
 
 

@@ -306,16 +306,8 @@ def coverage_study(
     1.0
     """
     record = as_scalar(estimand)
-    setup = checked_setup(
-        methods_of(record),
-        methods,
-        sizes,
-        repeats=repeats,
-        prob=prob,
-        draws=draws,
-        populations=populations,
-        curves=curves,
-    )
+    numbers: dict[str, Any] = {"repeats": repeats, "prob": prob, "draws": draws}
+    setup = checked_setup(methods_of(record), methods, sizes, populations=populations, curves=curves, **numbers)
     for population in populations:
         simulate(1, population=population)  # refuses an unknown population before anything is computed
     edges = make_bins(bins)

@@ -13,15 +13,7 @@ from bayescal.draws import BinDraws
 from bayescal.stats.log_odds import VALUE_FLOOR
 
 #: Parameters of the sub-models, and their values under sub-models that lack them.
-PARAMETERS = {
-    "intercept": 0.0,
-    "slope": 1.0,
-    "tau": np.nan,
-    "rho": np.nan,
-    "amount": np.nan,
-    "noise": np.nan,
-    "noise_rate": np.nan,
-}
+PARAMETERS = {"intercept": 0.0, "slope": 1.0} | dict.fromkeys(("tau", "rho", "amount", "noise", "noise_rate"), np.nan)
 #: An importance sample is poor if its effective size is below POOR_SHARE of its draws. Samples of fewer than
 #: FEWEST_JUDGED_DRAWS draws are not judged.
 POOR_SHARE = 0.1

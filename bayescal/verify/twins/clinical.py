@@ -72,14 +72,8 @@ class RecalibrationTwin:
         events: dict[str, Any] = {}
         for name, values in (("intercept", intercept), ("slope", slope)):
             events |= below(name, values, self.posterior.quantile(name, PROBS).round(3).tolist())
-        return {
-            "intercept": intercept,
-            "slope": slope,
-            "in_the_large": in_the_large,
-            "observed_expected": ratio,
-            "product": (intercept + 1) * slope,
-            **events,
-        }
+        named = {"intercept": intercept, "slope": slope, "in_the_large": in_the_large, "observed_expected": ratio}
+        return {**named, "product": (intercept + 1) * slope, **events}
 
 
 def bisected(x: Floats, rate: Floats, intercept: Floats, slope: Floats) -> Floats:

@@ -125,12 +125,8 @@ class CellShiftTwin:
 def quantities(sides: Floats) -> dict[str, Floats]:
     """Return the quantities of pairs of distributions, shape (n_draws, 2, n_cells), that are compared and ranked."""
     source, target = sides[:, 0], sides[:, 1]
-    return {
-        "source": source,
-        "target": target,
-        "difference": target - source,
-        "total variation": total_variation(sides),
-    }
+    both = {"source": source, "target": target, "difference": target - source}
+    return {**both, "total variation": total_variation(sides)}
 
 
 #: The sub-model of the shrinkage prior that is written in PyMC: a smooth drift, and many bins off.
