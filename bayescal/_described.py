@@ -56,6 +56,11 @@ SHARED: dict[tuple[str, object], str] = {
         for side, part in {"reference": "diagonal", "above": "side above it", "below": "side below it"}.items()
     },
     ("bin_draws", REQUIRED): "bin_draws : BinDraws\n    Draws of the bins.",
+    ("progress", None): "progress : bool, optional\n    Whether to show a progress bar; see `bayescal.evaluate`.",
+    **{
+        ("options", name): "**options\n    Options of the model, as for `bayescal.evaluate`."
+        for name in ("compare_counts", "covariate", "evaluate", "evaluate_counts", "label", "label_counts", "top_k")
+    },
     ("options", "summary"): '**options\n    Passed to `arviz.summary`, as in ``kind="stats"``.',
 }
 #: What plots return, and the errors of those with a colour; plots are the functions with the parameter `ax`.

@@ -240,8 +240,6 @@ def evaluate_counts(
         Counts; empty counts give the prior. `ClasswiseCounts` hold those of all classes of one classifier. A mapping
         holds the counts of groups on the same bins, as returned by ``BinnedCounts.from_frame(..., by=...)``. No row may
         belong to two groups.
-    model, draws, rng, progress, **options
-        As for `evaluate`.
     pooling : {"none", "partial", "complete"}, optional
         How the groups of a mapping borrow strength from each other, as for `evaluate`; by default they do not. With
         pooling, a group with empty counts has the predictive distribution of a new group.

@@ -133,8 +133,6 @@ def top_k(
     k : int or sequence of int, optional
         Numbers of classes that are shown or accepted, from 1 to the number of classes; by default all up to 10. For
         all classes, the sum is 1 and the true class is always among them.
-    bins, binning, model, draws, rng, weights, cluster, classes, logits, **options
-        As for `evaluate`.
 
     Returns
     -------

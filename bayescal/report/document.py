@@ -181,14 +181,9 @@ def _(
 def with_table(result: _presented.Presented, parameters: Parameters, **options: Any) -> dict[str, Any]:
     """Return the document of a result with one table."""
     sheet = result.sheet(whole=True)
-    return {
-        **head(RESULT_SCHEMA, sheet, parameters),
-        "kind": type(result).__name__,
-        "table": result._records(PROB, **options),
-        **result._more(PROB),
-        "remarks": list(sheet.remarks),
-        "notes": list(sheet.notes),
-    }
+    about = {"kind": type(result).__name__, "table": result._records(PROB, **options), **result._more(PROB)}
+    remarks = {"remarks": list(sheet.remarks), "notes": list(sheet.notes)}
+    return head(RESULT_SCHEMA, sheet, parameters) | about | remarks
 
 
 def head(schema: str, sheet: _render.Sheet, parameters: Parameters) -> dict[str, Any]:

@@ -199,13 +199,8 @@ def _line(
 
     cycle = drawing.palette(ax).cycle
     small = drawing.is_small(ax, *diagrams.ROOM)
-    default: dict[str, Any] = {
-        "color": cycle[place % len(cycle)],
-        "marker": MARKERS[place % len(MARKERS)],
-        "linestyle": "",
-        "markersize": 3.5 if small else 5.5,
-        "zorder": 4,
-    }
+    default: dict[str, Any] = {"color": cycle[place % len(cycle)], "marker": MARKERS[place % len(MARKERS)]}
+    default |= {"linestyle": "", "markersize": 3.5 if small else 5.5, "zorder": 4}
     known_properties("CalibrationDisplay.plot", style)
     style = normalize_kwargs(style, Line2D)
     letters = drawing.characters(ax, drawing.TINY if small else drawing.SMALL) - 6

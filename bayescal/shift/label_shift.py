@@ -55,8 +55,6 @@ def label(
     bins, binning, model, draws, rng, classes, logits
         As for `evaluate`. ``binning="equal-mass"`` divides the rows of the target. `draws` must be at least 16; they
         are divided between 16 draws of the class frequencies.
-    **options
-        Options of the model, as for `evaluate`.
 
     Returns
     -------
@@ -153,8 +151,6 @@ def label_counts(
     adapted : ShiftCounts, optional
         Counts of the same rows with adapted probabilities, from a second pass over the rows: `adapt` of the result for
         `counts` adapts them. Without `adapted`, the result does not evaluate adapted predictions.
-    model, draws, rng, **options
-        As for `bayescal.shift.label`.
 
     Returns
     -------

@@ -138,15 +138,9 @@ class CoverageResult(Result):
 
     def document(self) -> dict[str, Any]:
         """Return all numbers of the study as data for JSON."""
-        return {
-            "schema": COVERAGE_SCHEMA,
-            "bayescal": __version__,
-            "parameters": self.parameters,
-            "estimand": self.study.estimand,
-            "prob": self.study.prob,
-            "cells": self.study.rows,
-            "overall": self.study.overall(),
-        }
+        head = {"schema": COVERAGE_SCHEMA, "bayescal": __version__, "parameters": self.parameters}
+        about = {name: getattr(self.study, name) for name in ("estimand", "prob")}
+        return {**head, **about, "cells": self.study.rows, "overall": self.study.overall()}
 
     def show(self, screen: "Console", *, details: bool = False) -> None:
         """Print a table of cells, a table of methods, and the meaning of their columns."""

@@ -136,9 +136,9 @@ def recalibration_counts(
     counts: LogitCounts,
     *,
     prior: Any = ...,
-    floor: float | None = None,
-    draws: int = 4000,
-    rng: Any = None,
+    floor: float | None = ...,
+    draws: int = ...,
+    rng: Any = ...,
     name: str = ...,
 ) -> Recalibration: ...
 @overload
