@@ -1,15 +1,12 @@
 """Draws -> ArviZ: data trees and summary tables. Only this file gives draws a chain dimension."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from bayescal import _packages
-
-if TYPE_CHECKING:
-    import pandas as pd
-    import xarray as xr
+from bayescal._arrays import pd, xr
 
 #: Largest difference of two draws that is rounding.
 ROUNDING = 1e-14

@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from bayescal import _packages, _rules
-from bayescal._arrays import Array
+from bayescal._arrays import Array, Generator
 from bayescal._invalid import DOES_NOT, SHOWN, InvalidRows, Rounding, RoundingWarning, first_of, invalid, quoted
 
 #: Files that a warning skips so that it points to the caller's line: `warnings.warn(..., skip_file_prefixes=PACKAGE)`.
@@ -240,7 +240,7 @@ def color(name: str, value: Any, default: str) -> str:
         ) from problem
 
 
-def generator(rng: Any) -> np.random.Generator:
+def generator(rng: Any) -> Generator:
     """Return `numpy.random.default_rng(rng)` with a message that names the argument.
 
     A generator that cannot spawn others, such as a RandomState, seeds one that can.

@@ -33,9 +33,34 @@ SHARED: dict[tuple[str, object], str] = {
     ("weights", None): "weights : array-like of float, shape (n_rows,), optional\n"
     "    Importance weights >= 0. The effective number of rows is that of Kish, (sum w)^2 / sum w^2.",
     ("ax", None): "ax : matplotlib Axes, optional\n    Where to draw. By default on a new pyplot figure.",
+    ("y_true", REQUIRED): "y_true : array-like, shape (n_rows,)\n    Labels, as for `bayescal.evaluate`.",
+    ("y_prob", REQUIRED): "y_prob : array-like of float, shape (n_rows,) or (n_rows, n_classes)\n"
+    "    Probabilities, as for `bayescal.evaluate`.",
+    ("target", None): 'target : {"event", "top-label", "classwise", "confidence"}, optional\n'
+    "    The outcome whose frequency is compared with the stated probability; see `bayescal.evaluate`.",
+    ("binning", "equal-width"): 'binning : {"equal-width", "equal-mass", "equal-effective-mass", "values"}, default '
+    '"equal-width"\n    How the edges are chosen if `bins` is a number; see `bayescal.evaluate`.',
+    ("model", "shrinkage"): 'model : {"shrinkage", "dirichlet"}, default "shrinkage"\n'
+    "    The posterior; see `bayescal.evaluate`.",
+    ("cluster", None): "cluster : array-like, shape (n_rows,), or data frame of several columns, optional\n"
+    "    Cluster of each row. Rows of one cluster may depend on each other; by default all rows are independent.",
+    ("classes", None): "classes : sequence, optional\n"
+    "    Labels in the order of the columns; for ``event``, the labels of outcomes 0 and 1. By default the names of\n"
+    "    the columns of a data frame, otherwise 0..K-1.",
+    ("logits", False): "logits : bool, default False\n    Whether probabilities are stated as logits.",
     ("color", None): "color : matplotlib color, optional\n"
     "    Colour of estimates and intervals. The default colour is lighter on a dark background.",
+    **{
+        (f"{side}_color", None): f"{side}_color : matplotlib color, optional\n    Colour of the {part}; the default "
+        "colour is lighter on a dark background."
+        for side, part in {"reference": "diagonal", "above": "side above it", "below": "side below it"}.items()
+    },
     ("bin_draws", REQUIRED): "bin_draws : BinDraws\n    Draws of the bins.",
+    ("progress", None): "progress : bool, optional\n    Whether to show a progress bar; see `bayescal.evaluate`.",
+    **{
+        ("options", name): "**options\n    Options of the model, as for `bayescal.evaluate`."
+        for name in ("compare_counts", "covariate", "evaluate", "evaluate_counts", "label", "label_counts", "top_k")
+    },
     ("options", "summary"): '**options\n    Passed to `arviz.summary`, as in ``kind="stats"``.',
 }
 #: What plots return, and the errors of those with a colour; plots are the functions with the parameter `ax`.

@@ -2,13 +2,11 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bayescal import _packages
+from bayescal._arrays import pd
 from bayescal._invalid import quoted
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: Characters with a meaning in LaTeX, or that the encoding of its default font replaces by others.
 ESCAPED = {

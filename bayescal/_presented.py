@@ -6,13 +6,10 @@ from importlib import import_module
 from inspect import signature
 from pathlib import Path
 from types import FunctionType, ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bayescal import _metrics, _packages, _render
-
-if TYPE_CHECKING:
-    import pandas as pd
-    import pymc as pm
+from bayescal._arrays import pd, pm
 
 #: Suffixes of the names of pages, of documents and of LaTeX tables.
 PAGE_SUFFIXES, DOCUMENT_SUFFIXES, LATEX_SUFFIXES = (".html", ".htm"), (".json",), (".tex",)

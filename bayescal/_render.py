@@ -9,13 +9,10 @@ import textwrap
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bayescal import _packages
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
+from bayescal._arrays import Table
 
 #: Characters that `str.isprintable` rejects and that are kept nevertheless: they join letters and emoji.
 JOINERS = "\u200c\u200d"

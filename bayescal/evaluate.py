@@ -1,8 +1,9 @@
 """READ FIRST. The public functions, from rows or counts to a result; `analyses.one` contains the single steps."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, overload
 
+from bayescal._arrays import Classes
 from bayescal._meant import public
 from bayescal.analyses.groups import (
     PARTIAL,
@@ -46,7 +47,7 @@ def evaluate(
     by: Any = None,
     cluster: Any = None,
     pooling: str | None = None,
-    classes: Sequence[Any] | None = None,
+    classes: Classes = None,
     logits: bool = False,
     progress: bool | None = None,
     **options: Any,
@@ -239,8 +240,6 @@ def evaluate_counts(
         Counts; empty counts give the prior. `ClasswiseCounts` hold those of all classes of one classifier. A mapping
         holds the counts of groups on the same bins, as returned by ``BinnedCounts.from_frame(..., by=...)``. No row may
         belong to two groups.
-    model, draws, rng, progress, **options
-        As for `evaluate`.
     pooling : {"none", "partial", "complete"}, optional
         How the groups of a mapping borrow strength from each other, as for `evaluate`; by default they do not. With
         pooling, a group with empty counts has the predictive distribution of a new group.

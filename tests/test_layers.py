@@ -80,7 +80,7 @@ ONLY_HERE = {
 #: Adapters, which load their program: it may be heavy, or not be installed.
 ADAPTERS = {p for p in FILES if p.startswith("plugins/")} - {"plugins/__init__.py"}
 #: Packages that a file imports only to annotate what a method returns.
-ANNOTATED = {("_presented.py", "pymc")}
+ANNOTATED = {("_arrays.py", "pymc")}
 #: Files that are PyMC or compiled loops, as those of posterior/shrinkage/compiled: no other file loads them at its top.
 LOADED_WHEN_NEEDED = {
     "__init__.py", "verify/pymc_models.py", "verify/pymc_sub_models.py",

@@ -1,13 +1,14 @@
 """Compare classifiers: on the same rows, from joint counts, on different rows, and with `by` over data sets."""
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import combinations
 from typing import Any, overload
 
 import numpy as np
 
 from bayescal import _checks
+from bayescal._arrays import Classes
 from bayescal._invalid import quoted
 from bayescal._meant import public
 from bayescal.analyses.compare_over_datasets import compare_over_datasets
@@ -53,7 +54,7 @@ def compare(
     by: Any = None,
     spread: float | None = None,
     cluster: Any = None,
-    classes: Sequence[Any] | None = None,
+    classes: Classes = None,
     logits: bool = False,
     **options: Any,
 ) -> Comparison | ComparisonOverDatasets:

@@ -6,6 +6,7 @@ from itertools import combinations
 from typing import Any
 
 from bayescal import _checks
+from bayescal._arrays import Classes
 from bayescal._invalid import errors_of
 from bayescal.analyses.one import DEFAULT_MODEL, count_rows, evaluate_one
 from bayescal.data.frames import by_column, same_rows
@@ -34,7 +35,7 @@ class ClassifierRows:
         target: str | None = None,
         weights: Any = None,
         cluster: Any = None,
-        classes: Sequence[Any] | None = None,
+        classes: Classes = None,
         logits: bool = False,
         by: Any = None,
     ) -> "ClassifierRows":
@@ -110,7 +111,7 @@ def compare_rows(
     rng: Any = None,
     weights: Any = None,
     cluster: Any = None,
-    classes: Sequence[Any] | None = None,
+    classes: Classes = None,
     logits: bool = False,
     **options: Any,
 ) -> Comparison:

@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 
 from bayescal import _checks
-from bayescal._arrays import Ints
+from bayescal._arrays import Generator, Ints
 from bayescal._loops import in_threads
 from bayescal._progress import bar
 from bayescal.analyses.one import DEFAULT_MODEL, MODELS, MOST_DRAWN, count_rows, evaluate_one
@@ -64,7 +64,7 @@ def evaluate_pooled(
     whole: Evaluation,
     *,
     pooling: str,
-    rng: np.random.Generator,
+    rng: Generator,
     progress: bool | None = None,
 ) -> tuple[dict[Any, Evaluation], int]:
     """Evaluate groups jointly: one evaluation per group, with joint draws, and the seed of the draws.
@@ -184,14 +184,8 @@ def evaluate_groups(
         for_groups = _checks.generator(seeds[0])
         groups, seed = evaluate_pooled(labels, counts, whole, pooling=pooling, rng=for_groups, progress=progress)
         seeds = [seed] * len(labels)
-    return GroupedEvaluation(
-        groups=groups,
-        overall=whole,
-        seeds=dict(zip(labels, seeds, strict=True)),
-        name=name,
-        order_seed=order,
-        pooling=pooling,
-    )
+    by_label = dict(zip(labels, seeds, strict=True))
+    return GroupedEvaluation(groups=groups, overall=whole, seeds=by_label, name=name, order_seed=order, pooling=pooling)
 
 
 #: With the seed of the order of the classes, this number seeds which draws have all classes exactly calibrated.
@@ -273,11 +267,7 @@ def _for_exact(evaluation: Evaluation) -> float | None:
 
 
 def _evaluate_class(
-    counts: tuple[BinnedCounts, ...],
-    classes: tuple[Any, ...],
-    seeds: tuple[int, ...],
-    arguments: dict[str, Any],
-    k: int,
+    counts: tuple[BinnedCounts, ...], classes: tuple[Any, ...], seeds: tuple[int, ...], options: dict[str, Any], k: int
 ) -> Evaluation:
     """Evaluate one class with all its bins; its draws of the ECE are the same as in the result, in another order."""
-    return replace(evaluate_one(counts[k], rng=seeds[k], **arguments), label=f"class {classes[k]}")
+    return replace(evaluate_one(counts[k], rng=seeds[k], **options), label=f"class {classes[k]}")

@@ -1,12 +1,12 @@
 """Point estimates of calibration errors, for comparison with the literature and with other programs."""
 
-from collections.abc import Sequence
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from bayescal import _checks
+from bayescal._arrays import Classes
 from bayescal._meant import public
 from bayescal.analyses.one import count_rows
 from bayescal.data.matrix import ClassRows
@@ -26,18 +26,13 @@ def plug_in_ece(
     bins: Any = 15,
     weights: Any = None,
     binning: str = "equal-width",
-    classes: Sequence[Any] | None = None,
+    classes: Classes = None,
     logits: bool = False,
 ) -> float:
     r"""Compute the plug-in ECE of the rows, :math:`\sum_b \frac{n_b}{N} |\bar z_b - \bar c_b|`.
 
     This is the number that most packages call ECE [1]_. It is biased upwards as an estimate of the ECE of the
     population, because sampling noise adds to the absolute gap of every bin.
-
-    Parameters
-    ----------
-    y_true, y_prob, target, bins, weights, binning, classes, logits
-        As for `evaluate`.
 
     Returns
     -------
@@ -76,7 +71,7 @@ def plug_in_error(
     bins: Any = 15,
     weights: Any = None,
     binning: str = "equal-width",
-    classes: Sequence[Any] | None = None,
+    classes: Classes = None,
     logits: bool = False,
 ) -> float:
     r"""Compute the plug-in l_p calibration error of the rows.
@@ -85,8 +80,6 @@ def plug_in_error(
 
     Parameters
     ----------
-    y_true, y_prob, target, bins, weights, binning, classes, logits
-        As for `evaluate`.
     order : float, default 1
         The order p, at least 1. Order 1 is the ECE, 2 the root mean square error, and ``np.inf`` the largest error of a
         bin (maximum calibration error [1]_).

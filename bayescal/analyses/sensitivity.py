@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bayescal import _checks
-from bayescal._arrays import Floats, Ints
+from bayescal._arrays import Classes, Floats, Ints
 from bayescal._invalid import errors_of
 from bayescal._meant import public
 from bayescal.analyses.one import DEFAULT_MODEL, MODELS, count_rows, evaluate_one, posterior_maker
@@ -36,7 +36,7 @@ def bin_sensitivity(
     estimand: EstimandLike = "ece",
     target: str | None = None,
     weights: Any = None,
-    classes: Sequence[Any] | None = None,
+    classes: Classes = None,
     logits: bool = False,
     model: str = DEFAULT_MODEL,
     draws: int = 4000,
@@ -121,14 +121,8 @@ def bin_sensitivity(
         )
     from_counts = isinstance(y_true, BinnedCounts)
     if from_counts:
-        arguments = {
-            "y_prob": y_prob,
-            "target": target,
-            "weights": weights,
-            "classes": classes,
-            "logits": logits or None,
-        }
-        fine = _checked_counts(y_true, choices, arguments)
+        others = {"y_prob": y_prob, "target": target, "weights": weights, "classes": classes, "logits": logits or None}
+        fine = _checked_counts(y_true, choices, others)
         bins = {(how, number): bins_among(fine, number, how) for how, number in choices}
     else:
         rows = read_rows(y_true, y_prob, target=target, classes=classes, logits=logits, weights=weights).checked()

@@ -3,8 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from bayescal._arrays import pd
 from bayescal._checks import one_scale
 from bayescal._files import file_names
 from bayescal._invalid import quoted
@@ -16,9 +17,6 @@ from bayescal.data.files.predictions import ModelColumns, RowStream, open_predic
 from bayescal.data.files.source import Source
 from bayescal.data.groups import in_order, require_group_labels
 from bayescal.stats.bins import make_bins
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True)

@@ -135,7 +135,9 @@ def compare_files(
         comparison.draws(estimand)  # raises if the estimand cannot be compared, before anything is saved or shown
     over = isinstance(comparison, ComparisonOverDatasets)
     one = next(iter(comparison.comparisons.values())) if over else comparison
-    parameters = {"files": [file.name for file in files], **_parameters(columns, classifiers, rows, one, keywords)}
+    read = of_columns(columns, "classifiers", classifiers, rows, keywords)
+    how = settings(one[one.names[0]].counts, keywords, keywords["bins"])
+    parameters = {"files": [file.name for file in files], **read, **how, "rope": one.rope}
     parameters |= {"by": question.by} if over else {}
     parameters["estimand"] = estimand.name
     result_type = ComparedDatasets if over else ComparedFiles
@@ -174,26 +176,16 @@ def _lines(pairs: Sequence[tuple[str, str, list[str]]]) -> list[list[str]]:
     return lines
 
 
-def _parameters(
-    columns: ColumnOptionsPerClassifier,
-    classifiers: Mapping[str, ModelColumns],
-    rows: Mapping[str, Rows],
-    comparison: Comparison,
-    keywords: Mapping[str, Any],
+def of_columns(
+    columns: Any, plural: str, models: Mapping[str, ModelColumns], rows: Mapping[str, Rows], keywords: Mapping[str, Any]
 ) -> dict[str, Any]:
-    counts = comparison[comparison.names[0]].counts
-    return {
-        "key": columns.key,
-        "rows": len(next(iter(rows.values())).y_true),
-        "classifiers": [
-            {"name": name, "file": read.source.path.name, "label": classifiers[name].label, "prob": list(read.columns)}
-            for name, read in rows.items()
-        ],
-        "weights": columns.weights,
-        **({"cluster": columns.cluster} if columns.cluster is not None else {}),
-        "classes": keywords["classes"],
-        "logits": keywords["logits"],
-        **({"logprob": True} if columns.logprob else {}),
-        **settings(counts, keywords, keywords["bins"]),
-        "rope": comparison.rope,
-    }
+    """Return the parameters that say where rows were read: columns, and each model or classifier with its file."""
+    each = [
+        {"name": name, "file": read.source.path.name, "label": models[name].label, "prob": list(read.columns)}
+        for name, read in rows.items()
+    ]
+    cluster = getattr(columns, "cluster", None)
+    about: dict[str, Any] = {"key": columns.key, "rows": len(next(iter(rows.values())).y_true), plural: each}
+    about |= {"weights": columns.weights} | ({} if cluster is None else {"cluster": cluster})
+    about |= {"classes": keywords["classes"], "logits": keywords["logits"]}
+    return about | ({"logprob": True} if columns.logprob else {})

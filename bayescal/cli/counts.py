@@ -5,9 +5,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bayescal import _render
+from bayescal._arrays import Console
 from bayescal._files import existing_file
 from bayescal.cli.columns import ColumnNames, columns_of
 from bayescal.cli.command import Result
@@ -20,9 +21,6 @@ from bayescal.stats.bins import make_bins
 from bayescal.stats.classwise import ClasswiseCounts
 from bayescal.stats.files import COUNTING, EDGES, Counting, Progress, count_classes_of_stream, count_stream
 from bayescal.stats.stored import SavedCounts, kind_of, load_counts
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 #: Words for the passes over a file.
 STEPS = {COUNTING: "Counting", EDGES: "Edges of bins"}

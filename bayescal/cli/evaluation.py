@@ -3,9 +3,10 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bayescal import _checks, _render
+from bayescal._arrays import Figure
 from bayescal.analyses.groups import checked_pooling, evaluate_groups, most_groups
 from bayescal.cli.columns import ColumnNames, columns_of
 from bayescal.cli.command import Result
@@ -26,10 +27,6 @@ from bayescal.results.grouped import GroupedEvaluation
 from bayescal.stats.bins import BINNINGS, make_bins
 from bayescal.stats.classwise import ClasswiseCounts
 from bayescal.stats.files import Counting, count_classes_of_stream, count_groups_of_stream, count_stream
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 
 type FileEvaluation = Evaluation | ClasswiseEvaluation | GroupedEvaluation
 

@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bayescal import _checks, _render
+from bayescal._arrays import Console
 from bayescal.cli.command import Result
 from bayescal.cli.comparison import ComparedDatasets, ComparedFiles
 from bayescal.cli.evaluation import EvaluatedFile, named_estimands
@@ -13,9 +14,6 @@ from bayescal.cli.words import say
 from bayescal.estimands.limits import checked_limit, checked_number, within_limit
 from bayescal.estimands.registry import as_scalar
 from bayescal.results.evaluation import Evaluation
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 #: Default of --assurance.
 ASSURANCE = 0.9

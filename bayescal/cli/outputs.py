@@ -3,15 +3,13 @@
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from bayescal._arrays import Figure
 from bayescal._checks import quoted
 from bayescal._files import json_text, replacing
 from bayescal._presented import LATEX_SUFFIXES, PAGE_SUFFIXES
 from bayescal.stats.stored import save_counts
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 SUFFIXES = {
     "json": (".json",),

@@ -4,8 +4,9 @@ import shlex
 import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from bayescal._arrays import Console
 from bayescal.analyses.compare import compare
 from bayescal.cli.command import Result, show_sheet
 from bayescal.cli.comparison import difference_sheet
@@ -15,9 +16,6 @@ from bayescal.evaluate import evaluate
 from bayescal.report.figure import picture
 from bayescal.results.comparison import Comparison
 from bayescal.results.evaluation import Evaluation
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 SEED = 1
 #: Names of the classifiers by their names in the data set.

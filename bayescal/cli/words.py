@@ -13,21 +13,14 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from bayescal import _render
+from bayescal._arrays import Console
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from bayescal.data.files.predictions import Rows, RowStream
 
 #: Arguments of the library whose option has another name.
-OPTION_OF = {"edges": "--bins", "rng": "--seed", "path": "FILE", "thresholds": "--threshold"}
-OPTION_OF |= {
-    "paths": "FILE",
-    "filter_name": "--filter",
-    "scorer": "--correct",
-    "score": "--correct",
-    "subject": "--by",
-}
+OPTION_OF = {"edges": "--bins", "rng": "--seed", "path": "FILE", "paths": "FILE", "thresholds": "--threshold"}
+OPTION_OF |= {"filter_name": "--filter", "scorer": "--correct", "score": "--correct", "subject": "--by"}
 OPTIONS = (
     "classes",
     "target",

@@ -1,11 +1,12 @@
 """Clinical summary: rows of risk models -> all counts -> the results of each model -> ClinicalSummary."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from bayescal import _checks
+from bayescal._arrays import Classes
 from bayescal._invalid import errors_of
 from bayescal._meant import public
 from bayescal.analyses.one import count_rows, evaluate_one
@@ -38,7 +39,7 @@ def summary(
     weights: Any = None,
     draws: int = 4000,
     rng: Any = None,
-    classes: Sequence[Any] | None = None,
+    classes: Classes = None,
     logits: bool = False,
 ) -> ClinicalSummary:
     """Summarise risk models: discrimination, calibration and clinical utility, with credible intervals.
@@ -58,8 +59,6 @@ def summary(
     floor : float, optional
         Keep probabilities at least this far from 0 and 1 for intercept and slope, as for `recalibration`. Rows that
         contradict a probability of 0 or 1 raise an error without it.
-    draws, rng, classes, logits
-        As for `bayescal.evaluate`.
 
     Returns
     -------

@@ -1,6 +1,5 @@
 """Tests of exact calibration: Spiegelhalter's Z and the chi-squared statistic of Hosmer and Lemeshow."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,7 +7,7 @@ import numpy as np
 from scipy.special import gammaincc, ndtr
 
 from bayescal import _checks, _presented, _render
-from bayescal._arrays import Floats, Ints
+from bayescal._arrays import Classes, Floats, Ints
 from bayescal._meant import public
 from bayescal.analyses.one import remarks_on
 from bayescal.data.predictions import read_rows
@@ -189,15 +188,13 @@ def calibration_tests(
     groups: int = 10,
     fitted: bool = False,
     target: str | None = None,
-    classes: Sequence[Any] | None = None,
+    classes: Classes = None,
     logits: bool = False,
 ) -> CalibrationTests:
     r"""Compute Spiegelhalter's and Hosmer and Lemeshow's tests of exact calibration.
 
     Parameters
     ----------
-    y_true, y_prob, target, classes, logits
-        As for `evaluate`.
     groups : int, default 10
         Number of groups of the Hosmer-Lemeshow statistic, at least 2 (3 with `fitted`) and at most the number of rows.
     fitted : bool, default False

@@ -1,7 +1,7 @@
 """Files -> the clinical summary of the models in them, as ``bayescal clinical`` saves and shows it."""
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from bayescal._checks import one_scale
 from bayescal._invalid import RoundingWarning
 from bayescal.cli.columns import named_columns
 from bayescal.cli.command import Result
-from bayescal.cli.comparison import check_rows
+from bayescal.cli.comparison import check_rows, of_columns
 from bayescal.cli.counts import holds_counts
 from bayescal.cli.keywords import keywords_of, parse_classes
 from bayescal.cli.options import DrawsOptions
@@ -22,7 +22,7 @@ from bayescal.clinical.page import clinical_picture
 from bayescal.clinical.result import ClinicalSummary
 from bayescal.clinical.words import NO_THRESHOLDS
 from bayescal.data.files.matching import read_models
-from bayescal.data.files.predictions import ModelColumns, Rows
+from bayescal.data.files.predictions import ModelColumns
 from bayescal.report.document import document
 from bayescal.report.page import page
 
@@ -74,7 +74,13 @@ def clinical_of_files(
         warnings.simplefilter("ignore", RoundingWarning)  # shown above, with the name of the column
         y_prob = {name: of_model.y_prob for name, of_model in rows.items()}
         summary = clinical_summary(first.y_true, y_prob, thresholds, **keywords)
-    parameters = _parameters(files, columns, models, rows, keywords | {"threshold": thresholds})
+    parameters = {
+        "files": [file.name for file in files],
+        **of_columns(columns, "models", models, rows, keywords),
+        "threshold": thresholds,
+        **{name: keywords[name] for name in ("bins", "binning", "floor", "draws")},
+        "seed": keywords["rng"],
+    }
     return SummarisedFiles(summary, parameters, [*notes, *more])
 
 
@@ -100,27 +106,3 @@ def _thresholds(texts: list[str] | None) -> list[float] | None:
         raise ValueError(
             f"`thresholds` must be numbers between 0 and 1, as in 0.1,0.2; not {','.join(texts)!r}."
         ) from None
-
-
-def _parameters(
-    files: Sequence[Path],
-    columns: RiskColumnOptions,
-    models: Mapping[str, ModelColumns],
-    rows: Mapping[str, Rows],
-    keywords: Mapping[str, Any],
-) -> dict[str, Any]:
-    return {
-        "files": [file.name for file in files],
-        "key": columns.key,
-        "rows": len(next(iter(rows.values())).y_true),
-        "models": [
-            {"name": name, "file": read.source.path.name, "label": models[name].label, "prob": list(read.columns)}
-            for name, read in rows.items()
-        ],
-        "weights": columns.weights,
-        "classes": keywords["classes"],
-        "logits": keywords["logits"],
-        **({"logprob": True} if columns.logprob else {}),
-        **{name: keywords[name] for name in ("threshold", "bins", "binning", "floor", "draws")},
-        "seed": keywords["rng"],
-    }

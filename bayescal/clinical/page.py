@@ -1,11 +1,12 @@
 """Pages and documents of the results of this folder, and the figure of a clinical summary."""
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from bayescal import _packages, _render
+from bayescal._arrays import Figure
 from bayescal.clinical.curve.result import CalibrationCurve
 from bayescal.clinical.exact_tests import CalibrationTests
 from bayescal.clinical.plot import plot_calibration_curve, plot_recalibration
@@ -20,9 +21,6 @@ from bayescal.report.plot import drawn_by_type
 from bayescal.report.reliability import plot_reliability
 from bayescal.report.tables import Table
 from bayescal.results import wording
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 #: Pictures of a clinical summary in a row.
 PER_ROW = 3
@@ -63,20 +61,13 @@ def clinical_picture(summary: ClinicalSummary) -> "Figure":
 @document_of.register
 def _(result: CalibrationCurve, parameters: Parameters = NO_PARAMETERS) -> dict[str, Any]:
     """Return also ``curve``, one record per bin with the band, and the probabilities of the sub-models."""
-    low, high = result.curve.interval(PROB)
-    columns = {
-        "score": result.score,
-        "n": result.counts.n,
-        "share": result.counts.share,
-        "observed": result.counts.accuracy,
-        "mean": result.curve.mean(),
-        "low": low,
-        "high": high,
-    }
+    counts, (low, high) = result.counts, result.curve.interval(PROB)
+    columns = {"score": result.score, "n": counts.n, "share": counts.share, "observed": counts.accuracy}
+    columns |= {"mean": result.curve.mean(), "low": low, "high": high}
     rows = zip(*(np.asarray(column).tolist() for column in columns.values()), strict=True)
     return {
         **with_table(result, parameters),
-        "rows": result.counts.n_rows,
+        "rows": counts.n_rows,
         "probabilities": result.probabilities,
         "prior_exact": result.posterior.prior_exact,
         "curve": [dict(zip(columns, row, strict=True)) for row in rows],
@@ -114,13 +105,8 @@ def _(result: ClinicalSummary, parameters: Parameters = NO_PARAMETERS) -> dict[s
 @page_content.content.register
 def _(result: CalibrationCurve) -> page_content.Content:
     sheet = result.sheet(whole=True)
-    return page_content.Content(
-        "Calibration curve",
-        sheet,
-        [page_content.one_table("Errors", sheet)],
-        wording.row_numbers(result.counts),
-        [curve_picture(result)],
-    )
+    shown, rows = [page_content.one_table("Errors", sheet)], wording.row_numbers(result.counts)
+    return page_content.Content("Calibration curve", sheet, shown, rows, [curve_picture(result)])
 
 
 @page_content.content.register

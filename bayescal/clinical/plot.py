@@ -1,22 +1,18 @@
 """The plots of a calibration curve, and of the line of a recalibration: computed as a record, then drawn."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from bayescal import _checks, _render
-from bayescal._arrays import Floats
+from bayescal._arrays import Axes, Floats
 from bayescal._meant import public
 from bayescal.clinical.curve.result import CELLS, CalibrationCurve
 from bayescal.clinical.result import ClinicalSummary
 from bayescal.clinical.slope.result import Recalibration
 from bayescal.report import diagram, drawing
 from bayescal.results import wording
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 
 #: Largest number of bars in the distribution of scores.
 BARS = 50
@@ -94,12 +90,6 @@ def plot_calibration_curve(
         From `calibration_curve`.
     ax : matplotlib Axes, optional
         Where to draw, without another diagram; the distribution takes the lower part. By default on a new figure.
-    color : matplotlib color, optional
-        Colour of the curve, the band and the distribution.
-    reference_color : matplotlib color, optional
-        Colour of the diagonal.
-    above_color, below_color : matplotlib color, optional
-        Colours of the sides above and below the diagonal. All default colours are lighter on a dark background.
 
     Returns
     -------
@@ -223,8 +213,6 @@ def plot_recalibration(
     ----------
     rc : Recalibration
         From `recalibration`.
-    color : matplotlib color, optional
-        Colour of the line, the band and the distribution.
     ax, prob, reference_color, above_color, below_color
         As for `plot_calibration_curve`.
 

@@ -1,8 +1,8 @@
 """ClinicalSummary: discrimination, calibration and clinical utility of risk models in one table."""
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from math import isnan, nan
 from typing import Any
 
 from bayescal import _checks, _presented, _render
@@ -60,7 +60,7 @@ class ModelParts:
         ratio = self.recalibration.observed_expected
         low, high = ratio.interval(prob)
         numbers = {"mean": ratio.mean(), "sd": ratio.sd(), "low": low, "high": high}
-        numbers["observed"] = event_rate / self.mean_risk if self.mean_risk > 0 else math.nan
+        numbers["observed"] = event_rate / self.mean_risk if self.mean_risk > 0 else nan
         yield _record("calibration", "observed_expected", numbers, 1.0)
         for row in self.recalibration.table(prob):
             yield _record("calibration", row["quantity"], row, row["calibrated"])
@@ -187,14 +187,14 @@ class ClinicalSummary(HasDecisionCurve, _presented.Presented):
             return
         treat_all = nb.treat_all_table(prob)
         for i, row in enumerate(each for each in nb.table(prob) if each["model"] == model):
-            at, useful = row["threshold"], math.nan if nb.few_rows[model][i] else row["p_useful"]
+            at, useful = row["threshold"], nan if nb.few_rows[model][i] else row["p_useful"]
             yield _record("clinical utility", "net_benefit", row, self.event_rate, threshold=at, p_useful=useful)
-            yield _record("clinical utility", "treat_all", treat_all[i], math.nan, threshold=at)
+            yield _record("clinical utility", "treat_all", treat_all[i], nan, threshold=at)
 
     def _labelled(self, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Add its threshold to the name of a quantity, so that it is unique."""
         return [
-            row if math.isnan(row["threshold"]) else {**row, "quantity": f"{row['quantity']} at {row['threshold']:g}"}
+            row if isnan(row["threshold"]) else {**row, "quantity": f"{row['quantity']} at {row['threshold']:g}"}
             for row in rows
         ]
 
@@ -313,14 +313,8 @@ HEADER = ("", "mean", "2.5 %", "97.5 %", "observed", "ideal")
 
 
 def _record(
-    item: str,
-    quantity: str,
-    row: Mapping[str, Any],
-    ideal: float,
-    *,
-    threshold: float = math.nan,
-    p_useful: float = math.nan,
+    item: str, quantity: str, row: Mapping[str, Any], ideal: float, *, threshold: float = nan, p_useful: float = nan
 ) -> dict[str, Any]:
-    numbers = {key: float(row.get(key, math.nan)) for key in ("mean", "sd", "low", "high", "observed")}
+    numbers = {key: float(row.get(key, nan)) for key in ("mean", "sd", "low", "high", "observed")}
     head = {"item": item, "quantity": quantity, "threshold": threshold}
     return {**head, **numbers, "ideal": ideal, "p_useful": p_useful}

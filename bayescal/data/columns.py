@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from bayescal import _checks, _rules
-from bayescal._arrays import Array
+from bayescal._arrays import Array, Classes
 from bayescal._invalid import AllZero, InvalidRows, quoted
 from bayescal.data.frames import to_array
 from bayescal.data.reading import RowSums
@@ -109,7 +109,7 @@ def numbers(name: str, array: Array) -> Array:
 
 
 def binary(
-    name: str, labels: Array, classes: Sequence[Any] | None, *, partner: str = "y_prob", values: Array | None = None
+    name: str, labels: Array, classes: Classes, *, partner: str = "y_prob", values: Array | None = None
 ) -> Array:
     """Return labels 0 and 1, or the position of each label in two `classes`."""
     if classes is not None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bayescal import _checks, _rules
-from bayescal._arrays import Array
+from bayescal._arrays import Array, Classes
 from bayescal._invalid import quoted
 from bayescal._loops import compiled
 from bayescal._meant import several_classifiers
@@ -70,7 +70,7 @@ class ClassRows:
         y_true: Any,
         y_prob: Any,
         *,
-        classes: Sequence[Any] | None = None,
+        classes: Classes = None,
         logits: bool = False,
         weights: Any = None,
         names: Sequence[Any] | None = None,
@@ -174,7 +174,7 @@ def _top_of(block: Array, label: Array, confidence: Array, correct: Array, toler
     return bool((np.abs(sums - 1) <= tolerance).all())
 
 
-def _multiclass(label: Array, n_classes: int, classes: Sequence[Any] | None, *, of_columns: bool) -> Array:
+def _multiclass(label: Array, n_classes: int, classes: Classes, *, of_columns: bool) -> Array:
     if classes is not None:
         if len(classes) != n_classes:
             raise ValueError(f"`classes` must name the {n_classes} columns of `y_prob`; it has {len(classes)} names.")
@@ -198,7 +198,7 @@ def _multiclass(label: Array, n_classes: int, classes: Sequence[Any] | None, *, 
     return label.astype(np.int64, copy=False)
 
 
-def class_names(y_true: Array, names: Sequence[Any] | None, classes: Sequence[Any] | None) -> Sequence[Any] | None:
+def class_names(y_true: Array, names: Sequence[Any] | None, classes: Classes) -> Sequence[Any] | None:
     """Return the class of each column, never guessed from its position; None if label k belongs to column k."""
     if classes is not None or names is None:
         return classes
@@ -225,7 +225,7 @@ def named_by_columns(names: Sequence[Any] | None) -> tuple[Any, ...]:
     return () if all(isinstance(name, str) for name in names) and _are_numbered(names) else tuple(names)
 
 
-def refuse_contradiction(names: Sequence[Any] | None, classes: Sequence[Any] | None, name: str = "y_prob") -> None:
+def refuse_contradiction(names: Sequence[Any] | None, classes: Classes, name: str = "y_prob") -> None:
     """Refuse `classes` that share names with the columns but assign them differently; `names` is None for an array."""
     _checks.in_order("classes", classes)
     if names is None or classes is None:

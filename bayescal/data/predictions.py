@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from bayescal import _checks
-from bayescal._arrays import Array
+from bayescal._arrays import Array, Classes
 from bayescal._meant import public
 from bayescal.data.columns import allowed_weights, binary, column, masks, numbers, scale_free, sigmoid, weight_column
 from bayescal.data.frames import column_names, same_rows, to_array
@@ -88,7 +88,7 @@ class Predictions:
         *,
         names: tuple[str, str] = ("outcome", "confidence"),
         target: str = "confidence",
-        classes: Sequence[Any] | None = None,
+        classes: Classes = None,
         logits: bool = False,
     ) -> "Predictions":
         """Check the two columns of a binary problem.
@@ -133,7 +133,7 @@ class Predictions:
         y_prob: Any,
         *,
         target: str | None = None,
-        classes: Sequence[Any] | None = None,
+        classes: Classes = None,
         logits: bool = False,
         weights: Any = None,
     ) -> "Predictions":
@@ -172,13 +172,7 @@ class Predictions:
 
     @classmethod
     def classwise(
-        cls,
-        y_true: Any,
-        y_prob: Any,
-        *,
-        classes: Sequence[Any] | None = None,
-        logits: bool = False,
-        weights: Any = None,
+        cls, y_true: Any, y_prob: Any, *, classes: Classes = None, logits: bool = False, weights: Any = None
     ) -> "list[Predictions]":
         """Derive one binary problem per class: is class k as frequent as its column states?
 
@@ -244,7 +238,7 @@ class Columns:
         *,
         names: tuple[str, str] = ("outcome", "confidence"),
         target: str = "confidence",
-        classes: Sequence[Any] | None = None,
+        classes: Classes = None,
         logits: bool = False,
     ) -> "Columns":
         """Check shapes and types; parameters as for `Predictions.from_outcomes`."""
@@ -302,7 +296,7 @@ def read_rows(
     y_prob: Any,
     *,
     target: str | None = None,
-    classes: Sequence[Any] | None = None,
+    classes: Classes = None,
     logits: bool = False,
     weights: Any = None,
 ) -> "Columns | TopLabels":

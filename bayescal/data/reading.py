@@ -29,13 +29,9 @@ class Reading:
     like_probabilities: int = 0  # rows whose probability was given as a logit in [0, 1]
 
     def __add__(self, other: "Reading") -> "Reading":
-        deviation = max(self.deviation, other.deviation)
-        return Reading(
-            self.divided + other.divided,
-            deviation,
-            self.not_above_half + other.not_above_half,
-            self.like_probabilities + other.like_probabilities,
-        )
+        divided, deviation = self.divided + other.divided, max(self.deviation, other.deviation)
+        logits = self.not_above_half + other.not_above_half, self.like_probabilities + other.like_probabilities
+        return Reading(divided, deviation, *logits)
 
 
 def reading_of(counts: Any) -> Reading:

@@ -6,7 +6,7 @@ from numbers import Real
 from typing import Any, overload
 
 from bayescal import _checks
-from bayescal._arrays import Ints
+from bayescal._arrays import Classes, Ints
 from bayescal._invalid import errors_of, quoted
 from bayescal._meant import public
 from bayescal.analyses.one import remarks_on
@@ -43,7 +43,7 @@ def net_benefit(
     prevalence: float | None = None,
     draws: int = 4000,
     rng: Any = None,
-    classes: Sequence[Any] | None = None,
+    classes: Classes = None,
     logits: bool = False,
 ) -> NetBenefit | GroupedNetBenefit:
     r"""Compute decision curves: the net benefit of treating all rows whose probability reaches a threshold.
@@ -72,8 +72,6 @@ def net_benefit(
     prevalence : float, optional
         Share of the event in the population, for case-control data, in which the study design fixes the share of cases.
         Probabilities of the scores are then estimated given the outcome.
-    draws, rng, classes, logits
-        As for `bayescal.evaluate`.
 
     Returns
     -------

@@ -5,11 +5,10 @@ ClusteredCells is for statistics that treat clusters as independent.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayescal._arrays import Array, Floats, Ints
+from bayescal._arrays import Array, Floats, Ints, csr_array
 from bayescal.data.groups import Clusters
 from bayescal.data.predictions import Predictions
 from bayescal.stats._kernel import bin_index
@@ -17,10 +16,6 @@ from bayescal.stats.bins import Bins
 from bayescal.stats.clusters import require_several
 from bayescal.stats.frozen import Sums
 from bayescal.stats.sums import effective_number, row_counts, summed_by_key, sums_at
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
-
 
 #: Rows per chunk.
 CHUNK = 262_144

@@ -22,14 +22,8 @@ def thresholds_document(counts: ThresholdCounts) -> dict[str, Any]:
             "`counts` of rows in clusters hold the cells of each cluster and cannot be saved: they are nearly as large "
             "as the rows."
         )
-    weights = {name: getattr(counts, name).tolist() for name in WEIGHTS} if counts.weighted else {}
-    return {
-        "thresholds": counts.thresholds.tolist(),
-        "models": list(counts.models),
-        "cells": counts.cells.tolist(),
-        "n": counts.n.tolist(),
-        **weights,
-    }
+    sums = {name: getattr(counts, name).tolist() for name in ("cells", "n", *(WEIGHTS if counts.weighted else ()))}
+    return {"thresholds": counts.thresholds.tolist(), "models": list(counts.models), **sums}
 
 
 def thresholds_from_document(document: Mapping[str, Any]) -> ThresholdCounts:

@@ -1,6 +1,6 @@
 """Does recalibration pay? Test rows before and after recalibration on validation rows -> LossRatio."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from types import MappingProxyType
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bayescal import _checks, _presented, _render
-from bayescal._arrays import Bools, Floats, Ints
+from bayescal._arrays import Bools, Classes, Floats, Ints
 from bayescal._meant import public
 from bayescal.analyses.one import remarks_on
 from bayescal.analyses.recalibrators import IsotonicRecalibration, LogisticRecalibration
@@ -244,7 +244,7 @@ def loss_ratio(
     weights: Any = None,
     draws: int = 4000,
     rng: Any = None,
-    classes: Sequence[Any] | None = None,
+    classes: Classes = None,
     logits: bool = False,
 ) -> LossRatio:
     """Estimate the loss of decisions on test rows after recalibration, divided by the loss before.
@@ -263,10 +263,6 @@ def loss_ratio(
         `IsotonicRecalibration` or `LogisticRecalibration`.
     weights : array-like of float, shape (n_rows,), optional
         Importance weights of the test rows, >= 0.
-    draws, rng, classes
-        As for `bayescal.evaluate`.
-    logits : bool, default False
-        Whether `y_prob` and `y_prob_validation` hold log odds.
 
     Returns
     -------

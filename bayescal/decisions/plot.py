@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from bayescal import _checks, _render
-from bayescal._arrays import Bools, Floats
+from bayescal._arrays import Axes, Bools, Floats
 from bayescal._invalid import quoted
 from bayescal._meant import public
 from bayescal.decisions.loss_ratio_result import LossRatio
@@ -16,10 +16,6 @@ from bayescal.decisions.selective_result import SelectivePrediction
 from bayescal.decisions.top_classes import TopK
 from bayescal.decisions.words import FEW_ROWS_PER_SIDE, of_draws, ranges
 from bayescal.report import drawing
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 
 #: Width and height in inches below which labels are fewer and smaller.
 ROOM = (4.2, 3.2)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from bayescal import _checks
-from bayescal._arrays import Bools, Floats
+from bayescal._arrays import Bools, Floats, Generator
 from bayescal.decisions.counts import ThresholdCounts
 from bayescal.stats.clusters import masses_of_units
 
@@ -96,7 +96,7 @@ class ScoreCellsPosterior:
         counts = self.counts
         return 1.0 if counts.clusters is None else counts.clusters.outcome_effect(counts.weight_sq)
 
-    def _prior_mass(self, n_draws: int, rng: np.random.Generator) -> Floats:
+    def _prior_mass(self, n_draws: int, rng: Generator) -> Floats:
         """Draw the Gamma masses of the prior, shape (n_models, n_draws, 2 * n_bins); joint over models."""
         n_models, size = len(self.counts.models), 2 * self.counts.n_bins
         atoms, outcome = self._atoms(n_draws, rng)
@@ -115,7 +115,7 @@ class ScoreCellsPosterior:
         place = np.arange(n_draws)[:, None] * size + cell
         return np.bincount(place.ravel(), atoms.ravel(), n_draws * size)
 
-    def _add_rows(self, mass: Floats, rng: np.random.Generator) -> None:
+    def _add_rows(self, mass: Floats, rng: Generator) -> None:
         """Add the Gamma masses of the rows of each joint cell to those of the prior."""
         counts, rows = self.counts, self._rows
         n_models, n_draws, size = mass.shape
@@ -129,7 +129,7 @@ class ScoreCellsPosterior:
                 first = np.flatnonzero(np.diff(place[order], prepend=-1))
                 mass[i][:, place[order][first]] += np.add.reduceat(masses[order], first, axis=0).T
 
-    def _add_clusters(self, mass: Floats, rng: np.random.Generator) -> None:
+    def _add_clusters(self, mass: Floats, rng: Generator) -> None:
         """Add the rows of each cluster, multiplied by one standard exponential number per cluster."""
         counts = self.counts
         assert counts.clusters is not None  # the caller has checked
@@ -137,7 +137,7 @@ class ScoreCellsPosterior:
         rows = counts.clusters.matrix(counts.n_bins, counts.rates(by_outcome=self.given_outcome))
         mass += masses_of_units(rows, n_draws, rng).reshape(n_draws, n_models, size).swapaxes(0, 1)
 
-    def _atoms(self, n_draws: int, rng: np.random.Generator) -> tuple[Floats, Bools]:
+    def _atoms(self, n_draws: int, rng: Generator) -> tuple[Floats, Bools]:
         """Draw the atoms of the prior by stick-breaking: their masses and outcomes, shape (n_draws, n_atoms)."""
         a = self.pseudo_rows
         n_atoms = int(np.ceil(np.log(REMAINDER) / np.log(a / (1 + a)))) + 1

@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
 from bayescal import _arviz, _checks, _presented, _render
-from bayescal._arrays import Bools, Floats
+from bayescal._arrays import Bools, Floats, xr
 from bayescal._meant import public
 from bayescal.decisions.counts import ThresholdCounts
 from bayescal.decisions.posterior import ScoreCellsPosterior
@@ -36,10 +36,6 @@ from bayescal.decisions.words import (
 from bayescal.draws import Draws, fingerprint
 from bayescal.results.of_groups import OfGroups
 from bayescal.results.remarks import of_several
-
-if TYPE_CHECKING:
-    import xarray as xr
-
 
 #: Titles of the table of one set of rows, and of that of groups, after the name of the grouping.
 HEADER = ("", "threshold", "net benefit", "2.5 %", "97.5 %", "observed", "treat all", "P(useful)", "P(best)")

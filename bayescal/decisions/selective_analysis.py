@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from bayescal import _checks
-from bayescal._arrays import Floats, Ints
+from bayescal._arrays import Classes, Floats, Generator, Ints
 from bayescal._invalid import errors_of, quoted
 from bayescal._meant import public
 from bayescal.analyses.compare_rows import ClassifierRows
@@ -44,7 +44,7 @@ def selective(
     cluster: Any = None,
     draws: int = 4000,
     rng: Any = None,
-    classes: Sequence[Any] | None = None,
+    classes: Classes = None,
     logits: bool = False,
 ) -> SelectivePrediction:
     r"""Compute risk-coverage curves: how often predictions are wrong if only the most confident ones are kept.
@@ -58,12 +58,6 @@ def selective(
         classifiers on the same rows, a mapping from name to probabilities.
     target : {"top-label", "confidence"}, optional
         What is right: the most probable class, or what `y_true` states. By default ``"top-label"`` for a matrix.
-    weights : array-like of float, shape (n_rows,), optional
-        Importance weights >= 0.
-    cluster : array-like, shape (n_rows,), or data frame of several columns, optional
-        Labels of clusters, such as patients with several rows, whose rows may depend on each other.
-    draws, rng, classes, logits
-        As for `bayescal.evaluate`.
 
     Returns
     -------
@@ -142,8 +136,6 @@ def selective_counts(
     counts : BinnedCounts
         Counts of right and wrong predictions, such as ``evaluation.counts``. If they hold no ranks, the bins are the
         cells, and draws range over all orders of the rows inside a bin.
-    draws, rng
-        As for `bayescal.evaluate`.
     name : str, optional
         Name of the classifier.
 
@@ -191,11 +183,7 @@ def _selective(
 
 
 def joint_selections(
-    cells: Sequence[Cells],
-    rows: Sequence[Predictions],
-    counts: Sequence[BinnedCounts],
-    n_draws: int,
-    rng: np.random.Generator,
+    cells: Sequence[Cells], rows: Sequence[Predictions], counts: Sequence[BinnedCounts], n_draws: int, rng: Generator
 ) -> list[Selection]:
     """Draw the shares of several classifiers, given the same rows.
 

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from bayescal import _arviz, _checks, _presented, _render
-from bayescal._arrays import Floats
+from bayescal._arrays import Floats, xr
 from bayescal._meant import public
 from bayescal.decisions.thresholds import UNNAMED
 from bayescal.draws import Draws, fingerprint
@@ -20,10 +20,6 @@ from bayescal.results.remarks import cluster_remarks, of_several
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import Bins
 from bayescal.stats.ranks import VALUES, Ranks
-
-if TYPE_CHECKING:
-    import xarray as xr
-
 
 HEADER = ("", "kept", "risk", "2.5 %", "97.5 %", "observed", "confidence from")
 #: Shares of the curves, and the one of the sentence.

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from bayescal import _checks, _render
+from bayescal._arrays import Classes
 from bayescal._invalid import quoted
 from bayescal._meant import public
 from bayescal.analyses.one import DEFAULT_MODEL, count_rows, evaluate_one
@@ -117,7 +118,7 @@ def top_k(
     rng: Any = None,
     weights: Any = None,
     cluster: Any = None,
-    classes: Sequence[Any] | None = None,
+    classes: Classes = None,
     logits: bool = False,
     **options: Any,
 ) -> TopK:
@@ -132,8 +133,6 @@ def top_k(
     k : int or sequence of int, optional
         Numbers of classes that are shown or accepted, from 1 to the number of classes; by default all up to 10. For
         all classes, the sum is 1 and the true class is always among them.
-    bins, binning, model, draws, rng, weights, cluster, classes, logits, **options
-        As for `evaluate`.
 
     Returns
     -------

@@ -8,10 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks
-from bayescal._arrays import Floats
+from bayescal._arrays import Classes, Floats, Indices
 from bayescal._invalid import quoted
 from bayescal._meant import public
 from bayescal.analyses.one import DEFAULT_MODEL, evaluation_of
@@ -45,7 +44,7 @@ def judged(
     binning: str = "equal-width",
     draws: int = 4000,
     rng: Any = None,
-    classes: Sequence[Any] | None = None,
+    classes: Classes = None,
     logits: bool = False,
     cluster: Any = None,
 ) -> JudgedEvaluation:
@@ -74,13 +73,8 @@ def judged(
         rows alone.
     target : {"confidence", "event"}, default "confidence"
         As for `evaluate`.
-    bins, binning, draws, rng, logits
-        As for `evaluate`.
     classes : sequence of two labels, optional
         The label that counts as 0 and the one that counts as 1, in `y_true` and in `judge`.
-    cluster : array-like, shape (n_rows,), or data frame of several columns, optional
-        Labels of clusters, such as questions with several answers, whose rows may depend on each other. By default all
-        rows are independent.
 
     Returns
     -------
@@ -235,7 +229,7 @@ def evaluations_of(
 class Judge:
     """Ranges of confidence, what is known about the judge, and how many times the counts hold each row."""
 
-    stratum: NDArray[np.intp]
+    stratum: Indices
     stated: Floats | None
     copies: int
 
@@ -264,17 +258,14 @@ def _total(judge: Judge, counts: JudgedCounts, draws: int, seed: int) -> Callabl
 
 
 def _evaluation(
-    posterior: LabelPosterior,
-    counts: JudgedCounts,
-    stratum: NDArray[np.intp],
-    notes: tuple[str, ...],
-    draws: int,
-    seed: int,
+    posterior: LabelPosterior, counts: JudgedCounts, stratum: Indices, notes: tuple[str, ...], draws: int, seed: int
 ) -> JudgedEvaluation:
     """Draw from the posterior of one problem, and report on its judge."""
     evaluation = evaluation_of(posterior.counts, lambda counts: posterior, model=DEFAULT_MODEL, draws=draws, rng=seed)
     if posterior.of_total is not None:
-        evaluation = replace(evaluation, draw_total_bins=functools.partial(posterior.sample_total, draws, rng=seed))
+        evaluation = replace(
+            evaluation, draw_total_bins=functools.partial(posterior.with_total_effect.sample, draws, rng=seed)
+        )
     cuts = np.flatnonzero(np.diff(stratum)) + 1
     report = report_of(
         evaluation.bin_draws,
@@ -289,7 +280,7 @@ def _evaluation(
     return JudgedEvaluation.of(evaluation, report)
 
 
-def _one_stratum(strata: Any, counts: JudgedCounts) -> NDArray[np.intp]:
+def _one_stratum(strata: Any, counts: JudgedCounts) -> Indices:
     """Return one stratum for all bins, because `rates` are those of all rows."""
     if not (isinstance(strata, str) and strata == "auto") and not (np.ndim(strata) == 0 and strata == 1):
         raise ValueError(f'`rates` are those of all rows, so that `strata` must be 1 or "auto", not {quoted(strata)}.')
@@ -358,7 +349,7 @@ def _require_checked(n_checked: int, nuisance: JudgeRates, *, learnt: bool) -> N
         )
 
 
-def _notes(counts: JudgedCounts, strata: Any, stated: Floats | None, stratum: NDArray[np.intp]) -> list[str]:
+def _notes(counts: JudgedCounts, strata: Any, stated: Floats | None, stratum: Indices) -> list[str]:
     """State what follows from the arguments: rows that are all checked, one range in place of two, few checked rows."""
     if counts.n_checked == counts.n_rows:
         return ["All rows have a true label, so that the judge's labels are not used."]

@@ -6,10 +6,9 @@ from itertools import combinations
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks
-from bayescal._arrays import Floats
+from bayescal._arrays import Classes, Floats, Indices
 from bayescal._invalid import errors_of, quoted
 from bayescal._meant import public
 from bayescal.analyses.compare_rows import several_named
@@ -46,7 +45,7 @@ def compare_judged(
     binning: str = "equal-width",
     draws: int = 4000,
     rng: Any = None,
-    classes: Sequence[Any] | None = None,
+    classes: Classes = None,
     logits: bool = False,
 ) -> "JudgedComparison":
     r"""Compare the calibration of classifiers for the true label, from labels of one imperfect judge.
@@ -203,7 +202,7 @@ class JudgedComparison(Comparison):
         return cast("list[JudgedEvaluation]", list(self.evaluations.values()))
 
     @property
-    def _value_of_rates(self) -> NDArray[np.intp]:
+    def _value_of_rates(self) -> Indices:
         """Number of the value of the judge's rates of each draw, which is that of all evaluations."""
         first = self._judged[0]
         return first.posterior.value_of(len(first.bin_draws), first.bin_draws_seed)
@@ -260,7 +259,7 @@ def _from_to(numbers: list[int]) -> str:
     return f"{low}" if low == high else f"{low} to {high}"
 
 
-def reordered_within(group: NDArray[np.intp], draws: Floats, ranks: Floats) -> Floats:
+def reordered_within(group: Indices, draws: Floats, ranks: Floats) -> Floats:
     """Reorder the draws of each column, shape (n_draws, n_columns), within groups of draws, by the ranks of others.
 
     >>> group = np.array([0, 1, 0, 1])

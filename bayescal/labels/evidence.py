@@ -6,10 +6,9 @@ from functools import cached_property
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import betaln, xlog1py, xlogy
 
-from bayescal._arrays import Floats
+from bayescal._arrays import Bools, Floats, Indices
 from bayescal.shift.target import TargetCounts
 from bayescal.stats.binned import BinnedCounts
 
@@ -57,7 +56,7 @@ class Evidence(ABC):
         """
 
     @property
-    def present(self) -> NDArray[np.bool_]:
+    def present(self) -> Bools:
         """Whether each bin has such rows."""
         return self.n > 0
 
@@ -81,7 +80,7 @@ class JudgeEvidence(Evidence):
     hold s and p.
     """
 
-    stratum: NDArray[np.intp]
+    stratum: Indices
 
     def rate(self, theta: Floats, nu: Floats) -> tuple[Floats, Floats]:
         """Return the probability q that the judge labels a row with 1, and its derivative s + p - 1."""

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks
+from bayescal._arrays import Array
 from bayescal._invalid import quoted
 from bayescal._meant import public
 from bayescal.data.files.findings import BlockFindings, NamedColumns
@@ -135,7 +135,7 @@ class _Blocks:
         findings.report()
 
 
-def _words(labels: NDArray[Any], classes: Any) -> NDArray[Any]:
+def _words(labels: Array, classes: Any) -> Array:
     """Return labels that are words as a masked array; words for no label are masked, unless they are classes."""
     missing = labels == None  # noqa: E711  # elementwise
     fixed = as_wide_as_classes(np.where(missing, "", labels), classes)

@@ -5,11 +5,10 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammaincc
 
 from bayescal import _render
-from bayescal._arrays import Floats
+from bayescal._arrays import Floats, Indices, Ints
 from bayescal._meant import public
 from bayescal._presented import Presented
 from bayescal.draws import BinDraws, Draws
@@ -35,7 +34,7 @@ class ErrorTrend:
     z: tuple[float, float]
 
 
-def error_trend(counts: JudgedCounts, stratum: NDArray[np.intp]) -> ErrorTrend:
+def error_trend(counts: JudgedCounts, stratum: Indices) -> ErrorTrend:
     """Test whether the judge's errors depend on the confidence among checked rows.
 
     Within each true label and stratum, the score statistic of a linear trend [1]_ is squared and added; the sum has a
@@ -77,7 +76,7 @@ def p_checked_at_random(counts: JudgedCounts) -> float:
     if not total.all():
         return 1.0
     # cells are joined from the left; what remains belongs to the last one
-    smaller, groups = total.min() / total.sum(), list[NDArray[np.int64]]()
+    smaller, groups = total.min() / total.sum(), list[Ints]()
     current = np.zeros(2, np.int64)
     for column in table.T[share > 0]:
         current = current + column

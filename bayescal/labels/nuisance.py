@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 from scipy.special import betainc, betaincinv, betaln, expit, gammaln, logit, logsumexp
 
-from bayescal._arrays import Floats
+from bayescal._arrays import Floats, Generator
 
 #: Degrees of freedom of t proposals, and their standard deviations relative to the estimated ones.
 DEGREES, WIDER = 5.0, 1.4
@@ -25,7 +25,7 @@ NODES, LEAST = 400, 1e-9
 class Proposal(Protocol):
     """A distribution of parameters on an unbounded scale, eta of shape (n_values, n_parameters)."""
 
-    def draw(self, size: int, rng: np.random.Generator) -> Floats:
+    def draw(self, size: int, rng: Generator) -> Floats:
         """Draw values."""
 
     def log_density(self, eta: Floats) -> Floats:
@@ -64,7 +64,7 @@ class JudgeRates:
         value = -self.right * np.logaddexp(0, -x) - self.wrong * np.logaddexp(0, x) - betaln(self.right, self.wrong)
         return np.where((self.rates(eta).sum(axis=-2) > 1).all(axis=-1), value.sum(axis=(-1, -2)), -np.inf)
 
-    def draw(self, size: int, rng: np.random.Generator) -> Floats:
+    def draw(self, size: int, rng: Generator) -> Floats:
         """Draw from the Beta distributions without the constraint; values that violate it have weight 0."""
         rates = np.clip(rng.beta(self.right, self.wrong, (size, *self.right.shape)), LEAST, 1 - LEAST)
         return np.asarray(logit(rates).reshape(size, -1))
@@ -111,7 +111,7 @@ class Verified:
         """Log odds of the judge's label 1, by stratum."""
         return np.asarray(np.log(self.judged[:, 0] + 1) - np.log(self.judged[:, 1] + 1))
 
-    def draw(self, size: int, rng: np.random.Generator) -> Floats:
+    def draw(self, size: int, rng: Generator) -> Floats:
         """Draw values; those with s + p < 1 have weight 0."""
         phi = rng.beta(*self._beta, (size, 2, len(self.table)))
         one, zero = np.moveaxis(np.clip(phi, LEAST, 1 - LEAST), 1, 0)
@@ -146,7 +146,7 @@ class Student:
         """Lower triangular root of the covariance."""
         return np.asarray(np.linalg.cholesky(self.covariance))
 
-    def draw(self, size: int, rng: np.random.Generator) -> Floats:
+    def draw(self, size: int, rng: Generator) -> Floats:
         """Draw values."""
         z = rng.standard_normal((size, len(self.mean))) / np.sqrt(rng.chisquare(DEGREES, (size, 1)) / DEGREES)
         return np.asarray(self.mean + z @ self.root.T)

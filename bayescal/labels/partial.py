@@ -1,17 +1,15 @@
 """Calibration from rows of which some have an outcome: rows -> counts -> posterior -> evaluation of all rows."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from bayescal import _checks
-from bayescal._arrays import Floats
+from bayescal._arrays import Bools, Classes, Floats
 from bayescal._invalid import quoted
 from bayescal._meant import public
 from bayescal.analyses.one import DEFAULT_MODEL, count_rows, evaluate_one, evaluation_of
@@ -63,7 +61,7 @@ def partly_observed(
     binning: str = "equal-width",
     draws: int = 4000,
     rng: Any = None,
-    classes: Sequence[Any] | None = None,
+    classes: Classes = None,
     logits: bool = False,
 ) -> PartlyObservedEvaluation | PartlyObservedBand:
     r"""Compute the posterior of the calibration error of all rows if the outcome is known for some of them.
@@ -180,12 +178,12 @@ class PartlyObservedRows:
     """Validated rows: all of them, whose outcomes are arbitrary where they are not `known`, and weights."""
 
     predictions: Predictions
-    known: NDArray[np.bool_]
+    known: Bools
     weight: Floats | None
 
     @classmethod
     def read(
-        cls, y_true: Any, y_prob: Any, weights: Any, target: str | None, classes: Sequence[Any] | None, logits: bool
+        cls, y_true: Any, y_prob: Any, weights: Any, target: str | None, classes: Classes, logits: bool
     ) -> "PartlyObservedRows":
         """Check the columns."""
         same_rows({"y_true": y_true, "y_prob": y_prob, "weights": weights})
@@ -236,7 +234,7 @@ class PartlyObservedRows:
         return counts, alone
 
 
-def _weight(weights: Any, known: NDArray[np.bool_]) -> Floats:
+def _weight(weights: Any, known: Bools) -> Floats:
     """Return weights of all rows, with any value where the outcome is unknown."""
     values, stated = with_missing("weights", weights)
     weight = weight_column(values, len(known), "y_true")

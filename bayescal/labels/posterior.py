@@ -14,11 +14,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, logsumexp, xlog1py, xlogy
 
 from bayescal import _checks
-from bayescal._arrays import Floats
+from bayescal._arrays import Floats, Generator, Indices
 from bayescal.draws import BinDraws
 from bayescal.labels.evidence import TINY, Evidence, VerifiedCounts, kernels, log_free
 from bayescal.labels.nuisance import JudgeRates, Proposal, at_mode, fitted, log_mixture, normalised
@@ -77,13 +76,13 @@ class Values:
     mass: Floats
     accuracy: Floats
     log_ratio: Floats
-    sub_model: NDArray[np.intp]
+    sub_model: Indices
     log_evidence: Floats
     log_exact: Floats
     log_others: Floats
 
     @classmethod
-    def solve(cls, problem: Problem, nu: Floats, near: int, compiled: bool, rng: np.random.Generator) -> "Values":
+    def solve(cls, problem: Problem, nu: Floats, near: int, compiled: bool, rng: Generator) -> "Values":
         """Solve the problem given each value of nu."""
         ones, zeros = kernels(problem.counts, problem.evidence, nu)
         generators, confidence = rng.spawn(len(nu)), problem.counts.confidence
@@ -111,7 +110,7 @@ class Values:
         return np.asarray(np.exp(self.log_ratio - logsumexp(self.log_ratio, axis=1, keepdims=True)))
 
 
-def _log_others(posterior: ShrinkagePosterior, sub_model: NDArray[np.intp], log_ratio: Floats) -> float:
+def _log_others(posterior: ShrinkagePosterior, sub_model: Indices, log_ratio: Floats) -> float:
     """Return the log marginal likelihood of all sub-models but exact calibration, corrected by the ratio of draws."""
     names, top = list(posterior.probabilities), log_ratio.max()
     number = np.bincount(sub_model, minlength=len(names))
@@ -186,7 +185,7 @@ class Solved:
 
 
 def _solve_all(
-    problems: Sequence[Problem], nu: Floats, near: int, compiled: bool, rng: np.random.Generator, same_rows: bool
+    problems: Sequence[Problem], nu: Floats, near: int, compiled: bool, rng: Generator, same_rows: bool
 ) -> tuple[Values, ...]:
     """Solve each problem given values of nu; with `same_rows`, all have the same random numbers."""
     shared = rng.spawn(1)[0] if same_rows else rng
@@ -283,10 +282,6 @@ class LabelPosterior:
         """The posterior with the design effect of the total; this one without clusters."""
         return self._total or self
 
-    def sample_total(self, n_draws: int = 4000, *, rng: Any = None) -> BinDraws:
-        """Draw the bins with the design effect of the total."""
-        return self.with_total_effect.sample(n_draws, rng=rng)
-
     @property
     def _problem(self) -> Problem:
         return self.solved.problems[self.place]
@@ -309,13 +304,13 @@ class LabelPosterior:
     def __repr__(self) -> str:
         return f"LabelPosterior({self.counts!r}, {len(self.solved.weights)} values of the error rates)"
 
-    def _chosen(self, n_draws: int, rng: Any) -> NDArray[np.intp]:
+    def _chosen(self, n_draws: int, rng: Any) -> Indices:
         """Return numbers of draws, which run over all values of nu, by systematic resampling and in random order."""
         generator = _checks.generator(rng)
         weight = self.solved.weights[:, None] * self._values.draw_weights
         return systematic(weight.ravel(), _checks.whole_number("draws", n_draws), generator)
 
-    def value_of(self, n_draws: int, rng: Any) -> NDArray[np.intp]:
+    def value_of(self, n_draws: int, rng: Any) -> Indices:
         """Return the number of the value of nu of each draw that `sample` returns for the same `rng`."""
         return np.asarray(self._chosen(n_draws, rng) // self._values.log_ratio.shape[1])
 

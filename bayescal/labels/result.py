@@ -6,9 +6,9 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _render
+from bayescal._arrays import Array
 from bayescal._meant import public
 from bayescal.analyses.one import evaluate_one
 from bayescal.draws import BinDraws, Draws
@@ -169,7 +169,7 @@ class JudgedEvaluation(BesideOthers):
     def _dirichlet_posterior(self) -> Posterior:
         return _Free(self.posterior)
 
-    def _bin_columns(self) -> dict[str, NDArray[Any]]:
+    def _bin_columns(self) -> dict[str, Array]:
         evidence = self.judge.evidence
         judged = {"n_judged": evidence.n.astype(np.int64), "k_judged": evidence.k.astype(np.int64)}
         return {"n_checked": self.counts.n_checked, **judged}

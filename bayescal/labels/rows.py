@@ -5,10 +5,9 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks
-from bayescal._arrays import Floats
+from bayescal._arrays import Bools, Classes, Floats
 from bayescal.data.columns import binary, column
 from bayescal.data.frames import same_rows, with_missing
 from bayescal.data.groups import Clusters
@@ -26,22 +25,15 @@ class JudgedRows:
     """
 
     predictions: Predictions  # whose outcomes are the judge's labels, and true labels of rows without them
-    outcome: NDArray[np.bool_]
-    checked: NDArray[np.bool_]
-    judge: NDArray[np.bool_]
-    judged: NDArray[np.bool_]
+    outcome: Bools
+    checked: Bools
+    judge: Bools
+    judged: Bools
     clusters: Clusters | None = None  # of each row; None if all rows are independent
 
     @classmethod
     def read(
-        cls,
-        y_true: Any,
-        y_prob: Any,
-        judge: Any,
-        target: str,
-        classes: Sequence[Any] | None,
-        logits: bool,
-        cluster: Any = None,
+        cls, y_true: Any, y_prob: Any, judge: Any, target: str, classes: Classes, logits: bool, cluster: Any = None
     ) -> "JudgedRows":
         """Check the columns."""
         _checks.one_of("target", target, TARGETS)
@@ -79,7 +71,7 @@ class JudgedRows:
         return np.asarray(self.predictions.confidence)
 
 
-def _labels(name: str, values: Any, classes: Sequence[Any] | None) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def _labels(name: str, values: Any, classes: Classes) -> tuple[Bools, Bools]:
     """Return labels as booleans, False where they are missing, and whether they are known."""
     array, known = with_missing(name, values)
     labels = column(name, array)

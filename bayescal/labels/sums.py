@@ -1,16 +1,14 @@
 """JudgedCounts: rows with a judge's label or a true label, by bin; and counts of rows with some true labels."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import attrgetter
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks
-from bayescal._arrays import Floats, Ints
+from bayescal._arrays import Bools, Classes, Floats, Indices, Ints
 from bayescal._invalid import quoted
 from bayescal._meant import public
 from bayescal.data.groups import Clusters
@@ -85,7 +83,7 @@ class LabelCounts(Whole):
         return np.divide(self.effective_k, n, out=np.full(len(n), np.nan), where=(n > 0) & self.occupied)
 
     @property
-    def rows_by_outcome(self) -> NDArray[np.float64]:
+    def rows_by_outcome(self) -> Floats:
         """Number of checked rows without and with outcome 1, shape (2, n_bins), for mean losses given the outcome."""
         n, k = self.checked.effective_n, self.checked.effective_k
         return np.stack([n - k, k])
@@ -166,7 +164,7 @@ class JudgedCounts(Sums):
         bins: Any = 15,
         binning: str = "equal-width",
         target: str = "confidence",
-        classes: Sequence[Any] | None = None,
+        classes: Classes = None,
         logits: bool = False,
         cluster: Any = None,
     ) -> "JudgedCounts":
@@ -193,7 +191,7 @@ class JudgedCounts(Sums):
         """Count validated rows."""
         both = rows.checked & rows.judged
 
-        def counted(part: NDArray[np.bool_], outcome: NDArray[np.bool_], of: Clusters | None = None) -> BinnedCounts:
+        def counted(part: Bools, outcome: Bools, of: Clusters | None = None) -> BinnedCounts:
             if not part.any():
                 return BinnedCounts.empty(bins, target=rows.predictions.target)
             confidence, target = rows.confidence[part], rows.predictions.target
@@ -251,13 +249,13 @@ class JudgedCounts(Sums):
         """All rows and the checked ones, for posteriors."""
         return LabelCounts.without_kernel(self.rows, self.checked)
 
-    def evidence(self, stratum: NDArray[np.intp], *, effective: bool = False) -> JudgeEvidence:
+    def evidence(self, stratum: Indices, *, effective: bool = False) -> JudgeEvidence:
         """Return the rows that were judged and not checked; `effective`: divided by the design effect of clusters."""
         n, k = self.alone.sum(axis=0).astype(np.float64), self.alone[1].astype(np.float64)
         each = _effective_share(self.rows) if effective else 1.0
         return JudgeEvidence(n * each, k * each, stratum)
 
-    def table(self, stratum: NDArray[np.intp], *, effective: bool = False) -> Floats:
+    def table(self, stratum: Indices, *, effective: bool = False) -> Floats:
         """Return checked rows with a judge's label by stratum and labels, shape (n_strata, 4).
 
         The columns are (true label, judge's label) (1, 1), (1, 0), (0, 0) and (0, 1). `effective`: numbers are divided
@@ -270,7 +268,7 @@ class JudgedCounts(Sums):
         """Return counts of rows without clusters that have the design effects of totals in each bin."""
         return replace(self, rows=self.rows.with_total_effect(), checked=self.checked.with_total_effect())
 
-    def judged_by_label(self, stratum: NDArray[np.intp]) -> Floats:
+    def judged_by_label(self, stratum: Indices) -> Floats:
         """Return the rows with a judge's label by stratum, labels 1 first, shape (n_strata, 2)."""
         return _by_stratum((self.alone + self.both.sum(axis=0))[::-1], stratum)
 
@@ -280,12 +278,12 @@ def _effective_share(counts: BinnedCounts) -> Floats:
     return np.divide(counts.effective_n, counts.n, out=np.ones(len(counts.bins)), where=counts.n > 0)
 
 
-def _by_stratum(values: Any, stratum: NDArray[np.intp]) -> Floats:
+def _by_stratum(values: Any, stratum: Indices) -> Floats:
     """Sum values of shape (n, n_bins) over the bins of each stratum, shape (n_strata, n)."""
     return np.stack([np.bincount(stratum, each, int(stratum.max()) + 1) for each in values], axis=1)
 
 
-def strata_of(strata: Any, counts: JudgedCounts, copies: int = 1) -> NDArray[np.intp]:
+def strata_of(strata: Any, counts: JudgedCounts, copies: int = 1) -> Indices:
     """Return the stratum of each bin: ranges of confidence, each with its own sensitivity and specificity.
 
     `strata` is ``"auto"``, a number of ranges with about equal numbers of rows, or increasing inner edges, which are
@@ -328,7 +326,7 @@ def strata_of(strata: Any, counts: JudgedCounts, copies: int = 1) -> NDArray[np.
     return np.searchsorted(nearest, np.arange(len(counts.bins)), side="right")
 
 
-def _ranges(share: Floats, number: int) -> NDArray[np.intp]:
+def _ranges(share: Floats, number: int) -> Indices:
     """Divide bins into ranges with about equal numbers of rows, given the shares of rows below the inner edges."""
     if number == 1 or not len(share):
         return np.zeros(len(share) + 1, np.intp)

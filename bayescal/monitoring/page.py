@@ -35,13 +35,9 @@ def _(result: Change, parameters: document.Parameters = document.NO_PARAMETERS) 
         {"period": name, "span": result.spans[name], **document.whole_evaluation(each)}
         for name, each in result.evaluations.items()
     ]
-    return {
-        **document.with_intervals(CHANGE_SCHEMA, result, parameters),
-        "rope": result.rope,
-        "change": result.table(document.PROB)[0],
-        "periods": periods,
-        "seeds": {"order": str(result.order_seed)},
-    }
+    head, change = document.with_intervals(CHANGE_SCHEMA, result, parameters), result.table(document.PROB)[0]
+    seeds = {"order": str(result.order_seed)}
+    return {**head, "rope": result.rope, "change": change, "periods": periods, "seeds": seeds}
 
 
 @document.document_of.register

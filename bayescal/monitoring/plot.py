@@ -1,20 +1,16 @@
 """Plots of sequential results: evidence over time with its threshold, and a confidence sequence of the ECE."""
 
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from bayescal import _checks, _render
-from bayescal._arrays import Floats
+from bayescal._arrays import Axes, Floats
 from bayescal._meant import public
 from bayescal.data.times import in_words
 from bayescal.monitoring.result import ConfidenceSequence, Evidence, Run, in_e_words
 from bayescal.report import drawing
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 
 #: Width and height in inches below which labels are fewer and smaller.
 ROOM = (4.0, 2.6)
@@ -216,12 +212,8 @@ def _write(
     ax: "Axes", words: str, at: Any, coordinates: Any, offset: Any, colour: str, *, small: bool, **alignment: Any
 ) -> None:
     """Write words at an offset, in points, from a place in these coordinates."""
-    style: dict[str, Any] = {
-        "color": colour,
-        "fontsize": drawing.TINY if small else drawing.SMALL,
-        "zorder": 5,
-        **alignment,
-    }
+    size = drawing.TINY if small else drawing.SMALL
+    style: dict[str, Any] = {"color": colour, "fontsize": size, "zorder": 5, **alignment}
     ax.annotate(words, at, xycoords=coordinates, xytext=offset, textcoords="offset points", **style)
 
 

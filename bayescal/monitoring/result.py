@@ -2,22 +2,18 @@
 
 from dataclasses import dataclass
 from numbers import Real
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
 from bayescal import _checks, _presented, _render
-from bayescal._arrays import Bools, Floats, Ints
+from bayescal._arrays import Bools, Floats, Ints, pd
 from bayescal._meant import public
 from bayescal.data.times import Start, in_code, in_words
 from bayescal.draws import Draws
 from bayescal.estimands.registry import EstimandLike, as_estimand
 from bayescal.results.comparable import P_SURE
 from bayescal.results.comparison import Compared
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 CHANGE_HEADER = ("", "n", "mean", "sd", "2.5 %", "97.5 %")
 NOW, BASELINE = "now", "baseline"

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from bayescal import _checks
-from bayescal._arrays import Floats
+from bayescal._arrays import Floats, Generator
 from bayescal.data.times import Start
 from bayescal.monitoring import statistics
 from bayescal.monitoring.result import ConfidenceSequence, Evidence
@@ -187,7 +187,7 @@ def _checked_prob(prob: Any) -> float:
 
 def _seed(rng: Any) -> int:
     """Return the seed of a test of change, which is the same at every call."""
-    if isinstance(rng, np.random.Generator | np.random.BitGenerator | np.random.RandomState):
+    if isinstance(rng, Generator | np.random.BitGenerator | np.random.RandomState):
         raise TypeError(
             "`rng` must be None, an integer >= 0 or a SeedSequence, not a Generator: its state changes with every "
             "call, so the same windows would have other values on the next look, and the first alarm over several such "
@@ -266,7 +266,7 @@ def _uniform(seed: int, numbers: list[int], n_bins: int) -> Floats:
     """Return uniform numbers, which depend only on the seed and on the number of their window."""
     # an array, because numpy would round a list with integers above 2^63 to floats
     counters = (np.array([0, 0, 0, number % 2**64], dtype=np.uint64) for number in numbers)
-    generators = (np.random.Generator(np.random.Philox(key=seed, counter=counter)) for counter in counters)
+    generators = (Generator(np.random.Philox(key=seed, counter=counter)) for counter in counters)
     return np.array([each.random(n_bins) for each in generators]).reshape(len(numbers), n_bins)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from bayescal import _checks
+from bayescal._arrays import Generator
 from bayescal._meant import public
 from bayescal._progress import bar
 from bayescal.analyses.one import DEFAULT_MODEL
@@ -21,7 +22,7 @@ from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.paired import PairedCounts
 
 #: Simulates the posterior after more rows; returns a verdict that meets the goal, or None.
-Study = Callable[[int, int, np.random.Generator], str | None]
+Study = Callable[[int, int, Generator], str | None]
 #: Numbers of rows that are simulated: these times powers of ten; where the curve's width is below STEEP_WIDTH, 48 a
 #: decade.
 ROUND_NUMBERS = (1, 1.5, 2, 3, 5, 7)
@@ -202,7 +203,7 @@ def search(
     reachable: float,
     largest: int,
     simulations: int,
-    rng: np.random.Generator,
+    rng: Generator,
     advance: Callable[[], None],
 ) -> Simulated:
     """Simulate studies at numbers of rows that approach the number at which the share of met goals is `assurance`."""

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.special import betaincinv, ndtr
 
-from bayescal._arrays import Floats, Ints
+from bayescal._arrays import Floats, Generator, Ints
 from bayescal.estimands.area_under_roc import beta_parameters, correlation_of_aucs, ranks_of
 from bayescal.estimands.estimand import Estimand
 from bayescal.estimands.scores import mean_log_losses, mean_losses
@@ -35,7 +35,7 @@ class SquaredErrors:
         self.mean, self.sd, self.least, self.most = mean_losses(pilot)
         self.row_sd = _sd_of_rows(pilot, self.sd)
 
-    def simulate(self, cells: Ints, rng: np.random.Generator) -> LossSums:
+    def simulate(self, cells: Ints, rng: Generator) -> LossSums:
         """Draw sums of losses and of squared losses of simulated rows, whose numbers are `cells`, shape (2, n_bins)."""
         truth, around = rng.standard_normal((2, *cells.shape))
         mean = np.clip(self.mean + self.sd * truth, self.least, self.most)
@@ -54,7 +54,7 @@ class LogLosses:
         self.mean, self.sd, self.least, self.most = mean_log_losses(pilot)
         self.row_sd = _sd_of_rows(pilot, self.sd)
 
-    def simulate(self, cells: Ints, rng: np.random.Generator) -> LossSums:
+    def simulate(self, cells: Ints, rng: Generator) -> LossSums:
         """Draw sums of losses and of squared losses of simulated rows, as `SquaredErrors.simulate`."""
         mean = np.minimum(self.least + _gamma(self.mean - self.least, self.sd, rng), self.most)
         excess = _gamma(cells * (mean - self.least), np.sqrt(cells) * self.row_sd, rng)
@@ -79,7 +79,7 @@ def _with_squares(total: Floats, cells: Ints, row_sd: Floats) -> LossSums:
     return LossSums(total, squares)
 
 
-def _gamma(mean: Floats, sd: Floats, rng: np.random.Generator) -> Floats:
+def _gamma(mean: Floats, sd: Floats, rng: Generator) -> Floats:
     """Draw from Gamma distributions with these means and standard deviations; the mean itself if one of them is 0."""
     vary = (mean > 0) & (sd > 0)
     scale = np.divide(sd**2, mean, out=np.ones_like(mean), where=vary)
@@ -108,7 +108,7 @@ class JointLosses:
         self.covariance = np.array([[of_first, shared], [shared, of_difference]])
         self.root = symmetric_root(self.covariance)
 
-    def simulate(self, rows: int, rng: np.random.Generator) -> tuple[LossSums, LossSums, LossSums]:
+    def simulate(self, rows: int, rng: Generator) -> tuple[LossSums, LossSums, LossSums]:
         """Draw sums over rows with weight 1: of the first classifier, of the second, and of the difference."""
         scale = self.rows / rng.chisquare(self.rows - 1)  # of the true covariance over that of the pilot
         truth, around = rng.standard_normal((2, 2)) @ self.root
@@ -136,7 +136,7 @@ class SimulatedRanks:
         self.classifiers = [_ClassifierRanks(ranks_of(pilot)) for pilot in pilots]
         self.root = symmetric_root(correlation_of_aucs(pilots, pairs or {}))
 
-    def simulate(self, rows: Sequence[Any], weight: float, rng: np.random.Generator) -> list[Ranks]:
+    def simulate(self, rows: Sequence[Any], weight: float, rng: Generator) -> list[Ranks]:
         """Draw the ranks of each classifier, for its numbers of rows with outcome 0 and 1 and this weight of a row."""
         truth, around = ndtr(rng.standard_normal((2, len(self.classifiers))) @ self.root)
         return [
@@ -202,7 +202,7 @@ class LossesAndRanks:
         self.losses = {kind: of(pilot) for kind, of in OF_KIND.items() if kind in estimand.needs}
         self.ranks = SimulatedRanks([pilot]) if "outcomes" in estimand.needs else None
 
-    def added(self, counts: BinnedCounts, weight: float, rng: np.random.Generator) -> BinnedCounts:
+    def added(self, counts: BinnedCounts, weight: float, rng: Generator) -> BinnedCounts:
         """Return simulated counts, whose rows have this weight, with their simulated losses and ranks."""
         parts: dict[str, Any] = {kind: of.simulate(counts.cells, rng).times(weight) for kind, of in self.losses.items()}
         if self.ranks is not None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bayescal import _checks, _render
-from bayescal._arrays import Floats, Ints
+from bayescal._arrays import Floats, Generator, Ints
 from bayescal.analyses.one import evaluate_one
 from bayescal.draws import Draws
 from bayescal.estimands.area_under_roc import correlation_of_aucs
@@ -157,9 +157,7 @@ PATTERNS = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
 class OneClassifier(ABC):
     """Simulated studies of one classifier: each draws a truth from the posterior of the pilot, and rows from it."""
 
-    def __init__(
-        self, pilot: BinnedCounts, goal: Goal, keep: bool, arguments: dict[str, Any], rng: np.random.Generator
-    ) -> None:
+    def __init__(self, pilot: BinnedCounts, goal: Goal, keep: bool, arguments: dict[str, Any], rng: Generator) -> None:
         self.pilot, self.goal, self.keep, self.arguments = pilot, goal, keep, arguments
         now = evaluate_one(pilot, rng=rng, **{**arguments, "draws": TRUTHS})
         self.words = goal.estimand.words(pilot.target)
@@ -186,7 +184,7 @@ class OneClassifier(ABC):
     def _describe(self, values: Draws) -> None:
         """Set the words and the first guess, from the posterior of the pilot."""
 
-    def study(self, n: int, i: int, rng: np.random.Generator) -> str | None:
+    def study(self, n: int, i: int, rng: Generator) -> str | None:
         """Simulate `n` rows from the truth number `i`, and return the verdict of their evaluation."""
         mass, accuracy = self.truths.mass[i % TRUTHS], self.truths.accuracy[i % TRUTHS]
         rows, weight = simulated.effective_rows(
@@ -254,9 +252,7 @@ class TwoClassifiers:
     #: With unlimited rows, every difference is settled, unless it equals the limit exactly.
     reachable: float = 1.0
 
-    def __init__(
-        self, pilot: PairedCounts, goal: Goal, keep: bool, arguments: dict[str, Any], rng: np.random.Generator
-    ) -> None:
+    def __init__(self, pilot: PairedCounts, goal: Goal, keep: bool, arguments: dict[str, Any], rng: Generator) -> None:
         self.pilot, self.goal, self.keep, self.arguments = pilot, goal, keep, arguments
         now = self._compared(pilot, TRUTHS, rng)
         self.pilot_verdict = self._verdict(now)
@@ -278,7 +274,7 @@ class TwoClassifiers:
         self.weight, self.within, self.at = _pairs_of_bins(pilot)
         self.sums = PairedLossesAndRanks(pilot, goal.estimand)
 
-    def study(self, n: int, i: int, rng: np.random.Generator) -> str | None:
+    def study(self, n: int, i: int, rng: Generator) -> str | None:
         """Simulate `n` rows from the truth number `i`, and return the verdict of their comparison."""
         pilot, numbers = self.pilot, self.order[i % TRUTHS]
         accuracies = [truths.accuracy[j] for truths, j in zip(self.truths, numbers, strict=True)]
@@ -299,7 +295,7 @@ class TwoClassifiers:
             return None  # a few new rows may have one outcome only
         return self._verdict(self._compared(pair, self.arguments["draws"], rng))
 
-    def _compared(self, pair: PairedCounts, draws: int, rng: np.random.Generator) -> Comparison:
+    def _compared(self, pair: PairedCounts, draws: int, rng: Generator) -> Comparison:
         """Compare as `compare` does, with the same random numbers for both classifiers."""
         common, order = _checks.seeds(rng, 2)
         arguments = {**self.arguments, "draws": draws, "rng": common}
@@ -325,7 +321,7 @@ class PairedLossesAndRanks:
             self.ranks = simulated.SimulatedRanks(both, pairs)
             self.correlation = float(correlation_of_aucs(both, pairs)[0, 1])
 
-    def added(self, pair: PairedCounts, weight: float, rng: np.random.Generator) -> PairedCounts:
+    def added(self, pair: PairedCounts, weight: float, rng: Generator) -> PairedCounts:
         """Return simulated counts, whose rows have this weight, with their simulated losses and ranks."""
         of_first: dict[str, Any] = {}
         of_second: dict[str, Any] = {}

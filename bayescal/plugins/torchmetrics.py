@@ -4,11 +4,12 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from bayescal import _checks, _rules
+from bayescal._arrays import Axes, Figure
 from bayescal._invalid import Finding, InvalidRows
 from bayescal._meant import attributes, public
 from bayescal._packages import require
@@ -32,9 +33,6 @@ except ModuleNotFoundError:
     require("torchmetrics")
     raise
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 __all__ = ["CalibrationPosterior"]
 __getattr__ = attributes(__name__, __all__)

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from scipy.special import betaln
 
 from bayescal import _checks
-from bayescal._arrays import Floats
+from bayescal._arrays import Floats, Generator
 from bayescal._meant import public
 from bayescal.draws import BinDraws
 from bayescal.posterior.beta_binomial import absolute_gap
@@ -111,17 +111,11 @@ class DirichletPosterior:
         rng = _checks.generator(rng)
         mass, accuracy = self.sample_cells(n_draws, rng)
         within = sample_truncated_normal(*self._within_bins(), 0.0, 1.0, n_draws, rng=rng)
-        confidence = self._at(within)
-        occupied = self.counts.occupied
-        return BinDraws(
-            mass,
-            accuracy,
-            confidence,
-            occupied if occupied.any() else np.ones_like(occupied),
-            mass if self.formula == "corrected" else _original_weight(mass, accuracy),
-        )
+        occupied = self.counts.occupied if self.counts.occupied.any() else np.ones_like(self.counts.occupied)
+        weight = mass if self.formula == "corrected" else _original_weight(mass, accuracy)
+        return BinDraws(mass, accuracy, self._at(within), occupied, weight)
 
-    def sample_cells(self, n_draws: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    def sample_cells(self, n_draws: int, rng: Generator) -> tuple[Floats, Floats]:
         """Draw masses and accuracies, each of shape (n_draws, n_bins), without the mean confidences."""
         mass = _dirichlet(self.mass_parameters, n_draws, rng)
         return mass, rng.beta(*self.accuracy_parameters, size=mass.shape)
@@ -232,7 +226,7 @@ def _beta_breaks(centre: Floats, spread: Floats) -> Floats:
     return np.concatenate([centre[:, None] + spread[:, None] * steps, near_ends], axis=1)
 
 
-def _dirichlet(parameters: Floats, n_draws: int, rng: np.random.Generator) -> Floats:
+def _dirichlet(parameters: Floats, n_draws: int, rng: Generator) -> Floats:
     """Draw from Dirichlets, shape (n_draws, ..., n_bins); numpy accepts one vector of parameters per call."""
     vectors = parameters.reshape(-1, parameters.shape[-1])
     draws = [rng.dirichlet(vector, n_draws) for vector in vectors]

@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from bayescal._arrays import Floats
+from bayescal._arrays import Floats, Generator
 
 #: Degrees of freedom of the half-t prior of the standard deviation between data sets.
 DEGREES = 4.0
@@ -96,7 +96,7 @@ class RandomEffectsPosterior:
         expected: Floats = self.probabilities @ np.exp(self.log_spread)
         return expected
 
-    def sample(self, n_draws: int, rng: np.random.Generator, *, common: bool = False) -> tuple[Floats, Floats, Floats]:
+    def sample(self, n_draws: int, rng: Generator, *, common: bool = False) -> tuple[Floats, Floats, Floats]:
         """Draw the mean, the standard deviation between data sets, and the difference on a new data set.
 
         The draws are joint; each of the three has the shape (n_draws, n_problems).

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from bayescal import _checks
+from bayescal._arrays import Classes
 from bayescal._files import file_names
 from bayescal._invalid import quoted
 from bayescal._meant import public
@@ -25,7 +26,7 @@ def json_lines(
     subject: str | None = None,
     cluster: str | None = None,
     model: str | None = None,
-    classes: Sequence[Any] | None = None,
+    classes: Classes = None,
     pattern: str = STATED,
     percent: bool = False,
     logprob: bool = False,
@@ -135,7 +136,7 @@ def json_lines(
     return settled(columns, abstain, of_line, statements=values["confidence"])
 
 
-def _no_answer(abstained: str | Sequence[Any] | None, classes: Sequence[Any] | None) -> tuple[Any, ...]:
+def _no_answer(abstained: str | Sequence[Any] | None, classes: Classes) -> tuple[Any, ...]:
     """Return the grades of abstention; classes are none."""
     of_classes = {_text(each) for each in (() if classes is None else classes)}
     if abstained is None:

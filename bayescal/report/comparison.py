@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from bayescal import _checks, _render
-from bayescal._arrays import Floats
+from bayescal._arrays import Axes, Floats
 from bayescal._meant import public
 from bayescal._render import wrapped
 from bayescal.draws import Draws
@@ -17,9 +17,6 @@ from bayescal.report import forest as forests
 from bayescal.report.posterior import Density, density_of, draw_density
 from bayescal.results.comparison import Compared
 from bayescal.results.scores import ScoreComparison
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 #: Number of points of the curve of P(equal).
 CURVE = 201

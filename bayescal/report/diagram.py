@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from bayescal import _checks
-from bayescal._arrays import Bools, Floats, Ints
+from bayescal._arrays import Axes, AxesDivider, Bools, Floats, Ints
 from bayescal.draws import Draws
 from bayescal.posterior.contract import HasHypotheses
 from bayescal.report.drawing import SMALL, add_part, background, is_dark, palette, require_evaluation
@@ -15,11 +15,6 @@ from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.evaluation import Evaluation
 from bayescal.stats.bins import VALUES
 from bayescal.stats.contract import Counts
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from mpl_toolkits.axes_grid1.axes_divider import AxesDivider
-
 
 #: A bin with fewer (effective) rows is thin: its dot is hollow, and its bar has less than half of the full opacity.
 THIN_BIN = 10

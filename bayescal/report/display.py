@@ -1,11 +1,11 @@
 """CalibrationDisplay: the reliability diagram of an estimator or of predictions, with scikit-learn's interface."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from bayescal import _checks, _render
-from bayescal._arrays import Array
+from bayescal._arrays import Array, Axes, Figure, Line2D, SubFigure
 from bayescal._invalid import quoted
 from bayescal._meant import public
 from bayescal.analyses.one import DEFAULT_MODEL
@@ -17,12 +17,6 @@ from bayescal.report.drawing import axes_or_new
 from bayescal.report.overlay import add_evaluation, known_properties
 from bayescal.results.evaluation import Evaluation
 from bayescal.stats.bins import Bins
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
-    from matplotlib.lines import Line2D
-
 
 #: scikit-learn's names of the ways to choose edges.
 STRATEGIES = {"uniform": "equal-width", "quantile": "equal-mass"}
@@ -240,8 +234,6 @@ class CalibrationDisplay:
             Name in the legend; by default the name of the estimator's class.
         ax, ref_line, **kwargs
             As for `plot`.
-        model, draws, rng, weights
-            As for `evaluate`.
 
         Raises
         ------

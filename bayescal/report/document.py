@@ -71,12 +71,8 @@ def _(
 @document_of.register
 def _(result: ClasswiseEvaluation, parameters: Parameters = NO_PARAMETERS) -> dict[str, Any]:
     classes = [{"label": label, **_bins_and_seeds(result[label])} for label in result]
-    return {
-        **with_intervals(SCHEMA, result, parameters),
-        **_of_ece(result),
-        "classes": classes,
-        "seeds": {"order": str(result.order_seed)},
-    }
+    seeds = {"order": str(result.order_seed)}
+    return {**with_intervals(SCHEMA, result, parameters), **_of_ece(result), "classes": classes, "seeds": seeds}
 
 
 @document_of.register
@@ -152,12 +148,8 @@ def _(
 @document_of.register
 def _(result: ScoreComparison, parameters: Parameters = NO_PARAMETERS) -> dict[str, Any]:
     """Return also ``rope``, ``classifiers``, one record each, and the seed of the draws."""
-    return {
-        **with_table(result, parameters),
-        "rope": result.rope,
-        "classifiers": result.each(PROB),
-        "seeds": {"draws": str(result.draws_seed)},
-    }
+    seeds = {"draws": str(result.draws_seed)}
+    return {**with_table(result, parameters), "rope": result.rope, "classifiers": result.each(PROB), "seeds": seeds}
 
 
 @document_of.register
@@ -189,14 +181,9 @@ def _(
 def with_table(result: _presented.Presented, parameters: Parameters, **options: Any) -> dict[str, Any]:
     """Return the document of a result with one table."""
     sheet = result.sheet(whole=True)
-    return {
-        **head(RESULT_SCHEMA, sheet, parameters),
-        "kind": type(result).__name__,
-        "table": result._records(PROB, **options),
-        **result._more(PROB),
-        "remarks": list(sheet.remarks),
-        "notes": list(sheet.notes),
-    }
+    about = {"kind": type(result).__name__, "table": result._records(PROB, **options), **result._more(PROB)}
+    remarks = {"remarks": list(sheet.remarks), "notes": list(sheet.notes)}
+    return head(RESULT_SCHEMA, sheet, parameters) | about | remarks
 
 
 def head(schema: str, sheet: _render.Sheet, parameters: Parameters) -> dict[str, Any]:

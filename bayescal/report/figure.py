@@ -1,11 +1,11 @@
 """Whole figures of evaluations or of a comparison, which pyplot does not manage."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bayescal import _packages
+from bayescal._arrays import Figure
 from bayescal.report.comparison import plot_comparison
 from bayescal.report.forest import forest_height, plot_forest, row_names, rows_height
 from bayescal.report.over_datasets import TOTALS, plot_over_datasets
@@ -16,9 +16,6 @@ from bayescal.results.comparison import Comparison
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.grouped import GroupedEvaluation
 from bayescal.results.over_datasets import ComparisonOverDatasets
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 def picture(evaluations: Mapping[str, Evaluation | ClasswiseEvaluation]) -> "Figure":

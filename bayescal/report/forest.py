@@ -4,12 +4,12 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from bayescal import _checks, _render
-from bayescal._arrays import Floats
+from bayescal._arrays import Axes, Floats
 from bayescal._meant import public
 from bayescal._render import wrapped
 from bayescal.draws import Draws
@@ -21,9 +21,6 @@ from bayescal.results.comparable import values_of
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.grouped import GroupedEvaluation
 from bayescal.results.scores import MultiClassScore
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 #: Probability of the inner, thicker bar.
 INNER = 0.5

@@ -1,18 +1,16 @@
 """Plots of a comparison over data sets: mean ranks, or differences per data set; computed as records, then drawn."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from bayescal import _checks, _render
+from bayescal._arrays import Axes
 from bayescal._meant import public
 from bayescal.estimands.registry import EstimandLike, as_estimand
 from bayescal.report.drawing import axes_or_new, is_small, palette
 from bayescal.report.forest import Forest, draw_forest, forest, forest_height, key, mark_zero, write_label
 from bayescal.results.over_datasets import ComparisonOverDatasets
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 #: Names of the rows below the data sets.
 TOTALS = ("mean of these data sets", "population mean", "new data set")

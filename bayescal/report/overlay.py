@@ -2,9 +2,10 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bayescal import _checks, _render
+from bayescal._arrays import Axes, Line2D
 from bayescal._invalid import quoted
 from bayescal._meant import unknown_keyword
 from bayescal.report import diagram as diagrams
@@ -15,10 +16,6 @@ from bayescal.results.comparison import Compared
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.grouped import GroupedEvaluation
 from bayescal.results.sensitivity import BinSensitivity
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.lines import Line2D
 
 #: Markers of the evaluations, which can be told apart without colour.
 MARKERS = "os^DvPX*"
@@ -202,13 +199,8 @@ def _line(
 
     cycle = drawing.palette(ax).cycle
     small = drawing.is_small(ax, *diagrams.ROOM)
-    default: dict[str, Any] = {
-        "color": cycle[place % len(cycle)],
-        "marker": MARKERS[place % len(MARKERS)],
-        "linestyle": "",
-        "markersize": 3.5 if small else 5.5,
-        "zorder": 4,
-    }
+    default: dict[str, Any] = {"color": cycle[place % len(cycle)], "marker": MARKERS[place % len(MARKERS)]}
+    default |= {"linestyle": "", "markersize": 3.5 if small else 5.5, "zorder": 4}
     known_properties("CalibrationDisplay.plot", style)
     style = normalize_kwargs(style, Line2D)
     letters = drawing.characters(ax, drawing.TINY if small else drawing.SMALL) - 6

@@ -9,19 +9,16 @@ from collections.abc import Callable, Iterable, Mapping
 from importlib.resources import files
 from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from xml.etree import ElementTree
 
 from bayescal import _files, _packages, _presented, _render
+from bayescal._arrays import Figure, Markup
 from bayescal._version import __version__
 from bayescal.estimands.registry import EstimandLike
 from bayescal.report.drawing import BLUE, GREY, ORANGE, SKY
 from bayescal.report.page_content import content_of
 from bayescal.report.tables import Table
-
-if TYPE_CHECKING:
-    from markupsafe import Markup
-    from matplotlib.figure import Figure
 
 #: Colours of text and background while a figure is drawn, which nothing else has.
 INK, PAPER = "#0a0b0c", "#f9fafb"

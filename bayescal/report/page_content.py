@@ -3,9 +3,10 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial, singledispatch
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bayescal import _presented, _render
+from bayescal._arrays import Axes, Figure
 from bayescal.estimands.registry import EstimandLike, as_scalar
 from bayescal.report import tables
 from bayescal.report.comparison import plot_comparison
@@ -25,10 +26,6 @@ from bayescal.results.grouped import GroupedEvaluation
 from bayescal.results.over_datasets import ComparisonOverDatasets
 from bayescal.results.scores import MultiClassScore, ScoreComparison
 from bayescal.results.sensitivity import BinSensitivity, ModelSensitivity
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 #: Width in inches of a picture; on a telephone its text is then as large as on paper.
 WIDTH = 4.6
@@ -141,13 +138,8 @@ def _(result: ClasswiseEvaluation) -> Content:
     pictures = [posterior_picture(result)]
     if len(result) <= CLASSES_DRAWN:
         pictures.append(forest_picture("ECE of each class", result))
-    return Content(
-        "Calibration report: all classes",
-        sheet,
-        [one_table("Classes", sheet)],
-        wording.row_numbers(result.counts[0]),
-        pictures,
-    )
+    shown, rows = [one_table("Classes", sheet)], wording.row_numbers(result.counts[0])
+    return Content("Calibration report: all classes", sheet, shown, rows, pictures)
 
 
 @content.register
@@ -207,13 +199,8 @@ def _(result: ScoreComparison) -> Content:
         wide=True,
     )
     # the lines of the classifiers are in their table
-    return Content(
-        f"Comparison by the {first.name}",
-        replace(sheet, remarks=(), notes=()),
-        shown,
-        {"rows": first.n_rows},
-        [picture],
-    )
+    bare = replace(sheet, remarks=(), notes=())
+    return Content(f"Comparison by the {first.name}", bare, shown, {"rows": first.n_rows}, [picture])
 
 
 def content_of(result: _presented.Presented, estimand: EstimandLike) -> Content:

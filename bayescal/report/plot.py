@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping
 from functools import singledispatch
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bayescal import _checks, _render
+from bayescal._arrays import Axes
 from bayescal._meant import public
 from bayescal._presented import Presented
 from bayescal.report import drawing
@@ -22,9 +23,6 @@ from bayescal.results.over_datasets import ComparisonOverDatasets
 from bayescal.results.regret import WorstRegret
 from bayescal.results.scores import MultiClassScore, ScoreComparison
 from bayescal.results.sensitivity import BinSensitivity, ModelSensitivity
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
 @public

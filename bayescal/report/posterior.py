@@ -1,21 +1,17 @@
 """The posterior of the ECE and its null distribution: computed as a record, then drawn on any axes."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from bayescal import _checks, _render
-from bayescal._arrays import Floats
+from bayescal._arrays import Axes, Floats
 from bayescal._meant import public
 from bayescal.draws import Draws
 from bayescal.report import drawing
 from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.evaluation import Evaluation
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 
 #: Vertical position of the bar of the interval, below the base line of its curve, in units of the peak.
 BAR = -0.13
@@ -130,8 +126,6 @@ def plot_posterior(
     prior : bool, default False
         Whether to draw the prior below the posterior, as `Evaluation.under_prior` has it; not for all classes. The axis
         ends near the upper end of its interval. Without rows, the only row is the prior.
-    color : matplotlib color, optional
-        Colour of the posterior.
     prior_color : matplotlib color, optional
         Colour of the prior.
     null_color : matplotlib color, optional

@@ -1,12 +1,12 @@
 """The reliability diagram: computed as a record, then drawn on any matplotlib axes."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from bayescal import _checks, _packages
-from bayescal._arrays import Array
+from bayescal._arrays import Array, Axes
 from bayescal._meant import public
 from bayescal.report import diagram, drawing
 from bayescal.report.overlay import add_evaluation, several
@@ -14,9 +14,6 @@ from bayescal.results import wording
 from bayescal.results.comparison import Compared
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.sensitivity import BinSensitivity
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 #: Largest number of diagrams side by side on a new figure.
 MOST_APART = 4
@@ -60,10 +57,6 @@ def plot_reliability(
     color : matplotlib color, or mapping or sequence of colors, optional
         Colour of the dots, bars and histogram. For several evaluations, a colour per name or one per evaluation. Side
         by side, all have the same colour by default.
-    reference_color : matplotlib color, optional
-        Colour of the diagonal.
-    above_color, below_color : matplotlib color, optional
-        Colours of the sides above and below the diagonal. All default colours are lighter on a dark background.
 
     Returns
     -------

@@ -3,19 +3,16 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from bayescal import _checks, _render
-from bayescal._arrays import Floats
+from bayescal._arrays import Axes, Floats
 from bayescal._meant import public
 from bayescal.report import drawing
 from bayescal.report import forest as forests
 from bayescal.results.sensitivity import LOG_DECIMALS, BinSensitivity, ModelSensitivity
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 #: Distance between the two ways of binning, in units of the distance between numbers of bins.
 APART = 0.3

@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from bayescal import _arviz, _checks, _render
-from bayescal._arrays import Floats
+from bayescal._arrays import Floats, pd, xr
 from bayescal._meant import public
 from bayescal.estimands.estimand import Estimand
 from bayescal.estimands.registry import EstimandLike, as_estimand, estimand_called, hint, registered
@@ -29,10 +29,6 @@ from bayescal.results.joint import Judged, OfEstimand
 from bayescal.results.remarks import of_several
 from bayescal.stats.clusters import clusters_of
 from bayescal.stats.contract import Paired
-
-if TYPE_CHECKING:
-    import pandas as pd
-    import xarray as xr
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -3,12 +3,12 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from bayescal import _arviz, _checks, _presented, _render
-from bayescal._arrays import Array, Floats
+from bayescal._arrays import Array, Floats, pd
 from bayescal._meant import no_attribute, public
 from bayescal._metrics import Table
 from bayescal.draws import BinDraws, Draws, fingerprint
@@ -28,9 +28,6 @@ from bayescal.results.remarks import grid_remarks, remarks_of
 from bayescal.stats.bins import VALUES
 from bayescal.stats.contract import Counts
 from bayescal.stats.losses import KINDS
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: Most bins of one value each whose table is printed, such as every 5 % from 0 to 100.
 MOST_SHOWN = 21

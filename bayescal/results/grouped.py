@@ -2,11 +2,12 @@
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from bayescal import _arviz, _checks, _presented, _render
+from bayescal._arrays import pd, xr
 from bayescal._meant import public
 from bayescal._metrics import Table
 from bayescal.data.groups import UNNAMED, in_words
@@ -20,10 +21,6 @@ from bayescal.results.evaluations import Evaluations, Floats
 from bayescal.results.joint import checked_rope
 from bayescal.results.of_groups import in_order, usual_order
 from bayescal.results.remarks import of_several, stated_clusters
-
-if TYPE_CHECKING:
-    import pandas as pd
-    import xarray as xr
 
 HEADER = ("", "n", "mean", "sd", "2.5 %", "97.5 %", "plug-in", "if calibrated")
 #: A group stands out if its error is the largest with at least this probability.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from bayescal import _arviz, _checks, _packages
-from bayescal._arrays import Array, Floats, Indices, Ints
+from bayescal._arrays import Array, Floats, Indices, Ints, az, xr
 from bayescal.draws import BinDraws
 from bayescal.estimands.registry import EstimandLike, registered
 from bayescal.posterior.contract import HasHypotheses, HasParameters, PredictsOutcomes
@@ -19,9 +19,6 @@ from bayescal.stats.contract import Counts
 from bayescal.stats.log_odds import VALUE_FLOOR
 
 if TYPE_CHECKING:
-    import arviz as az
-    import xarray as xr
-
     from bayescal.results.sensitivity import ModelSensitivity
 
 # leave-one-out: rows are identified only by bin and outcome; they are sorted by bin, within a bin those with outcome

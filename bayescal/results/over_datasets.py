@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from bayescal import _arviz, _checks, _render
-from bayescal._arrays import Floats
+from bayescal._arrays import Floats, pd, xr
 from bayescal._meant import public
 from bayescal.draws import Draws
 from bayescal.estimands.registry import EstimandLike, as_estimand, estimand_called, hint
@@ -16,10 +16,6 @@ from bayescal.results.comparable import Verdict, shown_pairs
 from bayescal.results.joint import OfEstimand, decided
 from bayescal.results.over_datasets_draws import OverDatasets, Population
 from bayescal.results.remarks import of_several
-
-if TYPE_CHECKING:
-    import pandas as pd
-    import xarray as xr
 
 HEADER = (
     "difference",

@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import betaincinv, gammaincinv, ndtr
 
 from bayescal import _arviz, _checks, _presented, _render
-from bayescal._arrays import Floats
+from bayescal._arrays import Floats, pd, xr
 from bayescal._meant import public
 from bayescal.draws import BinDraws, Draws
 from bayescal.estimands.estimand import Estimand
@@ -18,10 +18,6 @@ from bayescal.posterior.joint import symmetric_root
 from bayescal.results.comparable import HEADER, label_lines, pair_cells, pair_key, shown_pairs
 from bayescal.results.joint import Judged
 from bayescal.results.remarks import of_several
-
-if TYPE_CHECKING:
-    import pandas as pd
-    import xarray as xr
 
 
 @public

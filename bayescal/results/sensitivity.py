@@ -3,20 +3,18 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from bayescal import _checks, _presented, _render
+from bayescal._arrays import az
 from bayescal._meant import public
 from bayescal.draws import Draws
 from bayescal.estimands.estimand import Estimand
 from bayescal.posterior.contract import HasHypotheses
 from bayescal.results import wording
 from bayescal.results.remarks import of_several
-
-if TYPE_CHECKING:
-    import arviz as az
 
 
 @dataclass(frozen=True, eq=False, repr=False)

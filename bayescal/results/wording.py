@@ -50,15 +50,8 @@ def row_numbers(counts: Counts) -> dict[str, object]:
 def table_row(draws: Draws, name: str, prob: float, plug_in: float, null_mean: float) -> dict[str, Any]:
     """Return one row of a table, as data."""
     low, high = draws.interval(prob)
-    return {
-        "quantity": name,
-        "mean": draws.mean(),
-        "sd": draws.sd(),
-        "low": low,
-        "high": high,
-        "plug_in": plug_in,
-        "null_mean": null_mean,
-    }
+    row = {"quantity": name, "mean": draws.mean(), "sd": draws.sd(), "low": low, "high": high}
+    return {**row, "plug_in": plug_in, "null_mean": null_mean}
 
 
 def specification(question: str, ece: Draws, null: Draws | None) -> str:

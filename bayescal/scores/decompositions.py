@@ -1,11 +1,11 @@
 """Decompositions of scores: rows or counts -> a score and the parts that add up to it."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from bayescal import _checks
+from bayescal._arrays import Classes
 from bayescal._meant import public
 from bayescal.analyses.one import count_rows, remarks_on
 from bayescal.data.predictions import Columns, Predictions, TopLabels, read_rows
@@ -27,7 +27,7 @@ def brier_decomposition(
     binning: str = "equal-width",
     target: str | None = None,
     weights: Any = None,
-    classes: Sequence[Any] | None = None,
+    classes: Classes = None,
     logits: bool = False,
 ) -> CorpDecomposition | MurphyDecomposition:
     r"""Decompose the Brier score of rows into parts for calibration, discrimination and uncertainty.
@@ -98,7 +98,7 @@ def log_decomposition(
     *,
     target: str | None = None,
     weights: Any = None,
-    classes: Sequence[Any] | None = None,
+    classes: Classes = None,
     logits: bool = False,
 ) -> CorpDecomposition:
     """Decompose the log score of rows by isotonic regression (CORP).

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bayescal import _checks
-from bayescal._arrays import Array, Floats
+from bayescal._arrays import Array, Classes, Floats
 from bayescal._invalid import errors_of
 from bayescal._meant import public
 from bayescal.analyses.compare_rows import several_named
@@ -92,7 +92,7 @@ def multiclass_brier(
     *,
     convention: str = "sum",
     weights: Any = None,
-    classes: Sequence[Any] | None = None,
+    classes: Classes = None,
     logits: bool = False,
 ) -> MultiClassScore:
     r"""Compute the Brier score of a matrix of probabilities, with a posterior interval.
@@ -107,8 +107,6 @@ def multiclass_brier(
         "sum" is the definition of Brier [1]_, :math:`\frac1N \sum_i \sum_k (p_{ik} - 1\{y_i = k\})^2`, in [0, 2].
         "mean" divides it by the number of classes K, "half" by 2. With two classes, "mean" and "half" are the binary
         Brier score of `evaluate`. Programs differ, so state the convention with the number.
-    weights, classes, logits
-        As for `bayescal.evaluate`.
 
     Returns
     -------
@@ -146,7 +144,7 @@ def multiclass_brier(
 
 @public
 def multiclass_log(
-    y_true: Any, y_prob: Any, *, weights: Any = None, classes: Sequence[Any] | None = None, logits: bool = False
+    y_true: Any, y_prob: Any, *, weights: Any = None, classes: Classes = None, logits: bool = False
 ) -> MultiClassScore:
     r"""Compute the log score of a matrix of probabilities, with a posterior interval.
 
@@ -228,7 +226,7 @@ def compare(
     draws: int = 4000,
     rng: Any = None,
     weights: Any = None,
-    classes: Sequence[Any] | None = None,
+    classes: Classes = None,
     logits: bool = False,
 ) -> ScoreComparison:
     """Compare classifiers on the same rows by a proper score of all classes.
@@ -251,8 +249,6 @@ def compare(
     rope : float, default 0.01
         Half-width of the region of practical equivalence, in units of the score: classifiers whose scores differ by no
         more count as equal. Choose it before looking at results.
-    draws, rng, weights, classes, logits
-        As for `bayescal.evaluate`.
 
     Returns
     -------

@@ -1,9 +1,9 @@
 """Calibration in a target population: one function that dispatches on the kind of shift."""
 
-from collections.abc import Sequence
 from typing import Any, Literal, overload
 
 from bayescal import _checks
+from bayescal._arrays import Classes
 from bayescal._meant import public
 from bayescal.analyses.one import DEFAULT_MODEL
 from bayescal.shift.counts import ShiftCells
@@ -44,7 +44,7 @@ def evaluate_shifted(
     model: str = DEFAULT_MODEL,
     draws: int = 4000,
     rng: Any = None,
-    classes: Sequence[Any] | None = None,
+    classes: Classes = None,
     logits: bool = False,
     **options: Any,
 ) -> LabelShiftEvaluation | LabelShiftClasses | CovariateShiftEvaluation:

@@ -4,12 +4,12 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from bayescal import _arviz, _checks, _render
-from bayescal._arrays import Bools, Floats, Ints
+from bayescal._arrays import Bools, Classes, Floats, Ints, pd, xr
 from bayescal._invalid import quoted
 from bayescal._meant import public
 from bayescal._presented import Presented, shortened
@@ -22,11 +22,6 @@ from bayescal.shift.prior_likelihood import PriorLikelihoodPosterior
 from bayescal.shift.rows import TARGET, ShiftedRows, require_overlap
 from bayescal.shift.target import readings_of
 from bayescal.stats.contract import require_kind
-
-if TYPE_CHECKING:
-    import pandas as pd
-    import xarray as xr
-
 
 #: Maximum number of classes that are printed.
 PRINTED_CLASSES = 20
@@ -315,7 +310,7 @@ def class_priors(
     cells: ShiftCells | None = None,
     draws: int = 1000,
     rng: Any = None,
-    classes: Sequence[Any] | None = None,
+    classes: Classes = None,
     logits: bool = False,
 ) -> ClassPriors:
     r"""Compute the posterior of the class frequencies of a target without labels, under label shift.
@@ -347,8 +342,6 @@ def class_priors(
         Number of posterior draws, at least 2. They are independent with ``using="cells"``.
     classes : sequence, optional
         Labels in the order of the columns; for a column, the labels of outcomes 0 and 1.
-    logits : bool, default False
-        Whether `y_prob` and `y_prob_target` hold logits.
 
     Returns
     -------

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bayescal import _checks
-from bayescal._arrays import Array, Floats, Ints
+from bayescal._arrays import Array, Floats, Generator, Ints
 from bayescal._loops import in_threads
 from bayescal.shift import two_classes
 from bayescal.shift.counts import ShiftCounts
@@ -163,7 +163,7 @@ class ClassPriorPosterior:
         generators = _checks.generator(rng).spawn(len(chains))  # so that draws do not depend on the number of threads
         return in_threads(lambda i: self._chains(chains[i], generators[i]), range(len(chains)))
 
-    def _chains(self, chains: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    def _chains(self, chains: int, rng: Generator) -> tuple[Floats, Floats]:
         target = self.counts.target
         parameters = self._cell_parameters
         cells = dirichlet(np.broadcast_to(parameters, (chains, *parameters.shape)), rng)
@@ -178,7 +178,7 @@ class ClassPriorPosterior:
             cells = dirichlet(parameters + classes, rng)
         return pi, cells
 
-    def _chains_of_two(self, cells: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    def _chains_of_two(self, cells: Floats, rng: Generator) -> tuple[Floats, Floats]:
         target, n = self.counts.target, self.counts.n_target
         pi = most_probable(cells, target, change=NEARLY / np.sqrt(n))
         mean = self._expected[0][1]
@@ -215,14 +215,14 @@ def most_probable(
     return pi
 
 
-def dirichlet(parameters: Array, rng: np.random.Generator) -> Floats:
+def dirichlet(parameters: Array, rng: Generator) -> Floats:
     """Draw from Dirichlet distributions along the last axis."""
     shares = np.maximum(rng.standard_gamma(parameters), TINY)
     shares /= np.einsum("...j->...", shares)[..., None]  # several times as fast as `sum` along a short axis
     return shares
 
 
-def classes_of(target: Ints, joint: Floats, rng: np.random.Generator) -> Ints:
+def classes_of(target: Ints, joint: Floats, rng: Generator) -> Ints:
     """Draw how many of the target rows of each cell belong to each class."""
     by_cell = np.ascontiguousarray(np.swapaxes(joint, 1, 2))
     by_cell /= by_cell.sum(axis=2, keepdims=True)

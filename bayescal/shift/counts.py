@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bayescal import _checks
-from bayescal._arrays import Floats, Ints
+from bayescal._arrays import Classes, Floats, Ints
 from bayescal._invalid import quoted
 from bayescal._meant import public
 from bayescal.data.frames import column_names, to_array
@@ -265,7 +265,7 @@ class ShiftCounts(Sums):
         *,
         cells: ShiftCells,
         bins: Any = None,
-        classes: Sequence[Any] | None = None,
+        classes: Classes = None,
         logits: bool = False,
     ) -> "ShiftCounts":
         """Count labelled rows of the source, without rows of the target.
@@ -300,13 +300,7 @@ class ShiftCounts(Sums):
 
     @classmethod
     def of_target(
-        cls,
-        y_prob_target: Any,
-        *,
-        cells: ShiftCells,
-        bins: Any = None,
-        classes: Sequence[Any] | None = None,
-        logits: bool = False,
+        cls, y_prob_target: Any, *, cells: ShiftCells, bins: Any = None, classes: Classes = None, logits: bool = False
     ) -> "ShiftCounts":
         """Count rows of the target, which have no labels.
 

@@ -1,14 +1,13 @@
 """Covariate shift: weighted source rows and confidences of a target -> counts -> evaluation of the target."""
 
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 import numpy as np
 
 from bayescal import _checks, _render
-from bayescal._arrays import Array
+from bayescal._arrays import Array, Classes
 from bayescal._meant import public
 from bayescal.analyses.one import DEFAULT_MODEL, count_rows, evaluate_one
 from bayescal.data.frames import column_names
@@ -130,7 +129,7 @@ def covariate(
     model: str = DEFAULT_MODEL,
     draws: int = 4000,
     rng: Any = None,
-    classes: Sequence[Any] | None = None,
+    classes: Classes = None,
     logits: bool = False,
     **options: Any,
 ) -> CovariateShiftEvaluation:

@@ -1,6 +1,6 @@
 """Calibration in a target without labels under label shift: rows or counts -> class frequencies -> evaluation."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bayescal import _checks
-from bayescal._arrays import Floats
+from bayescal._arrays import Classes, Floats
 from bayescal._meant import public
 from bayescal.analyses.one import DEFAULT_MODEL, evaluation_of, posterior_maker
 from bayescal.posterior.contract import Posterior
@@ -39,7 +39,7 @@ def label(
     model: str = DEFAULT_MODEL,
     draws: int = 4000,
     rng: Any = None,
-    classes: Sequence[Any] | None = None,
+    classes: Classes = None,
     logits: bool = False,
     **options: Any,
 ) -> LabelShiftEvaluation | LabelShiftClasses:
@@ -55,8 +55,6 @@ def label(
     bins, binning, model, draws, rng, classes, logits
         As for `evaluate`. ``binning="equal-mass"`` divides the rows of the target. `draws` must be at least 16; they
         are divided between 16 draws of the class frequencies.
-    **options
-        Options of the model, as for `evaluate`.
 
     Returns
     -------
@@ -153,8 +151,6 @@ def label_counts(
     adapted : ShiftCounts, optional
         Counts of the same rows with adapted probabilities, from a second pass over the rows: `adapt` of the result for
         `counts` adapts them. Without `adapted`, the result does not evaluate adapted predictions.
-    model, draws, rng, **options
-        As for `bayescal.shift.label`.
 
     Returns
     -------

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import logit
 
 from bayescal import _checks
-from bayescal._arrays import Floats, Indices
+from bayescal._arrays import Floats, Generator, Indices
 from bayescal.draws import BinDraws
 from bayescal.posterior.contract import HasHypotheses, Posterior
 from bayescal.shift.shifted_bins import LabelShiftedCounts
@@ -233,13 +233,13 @@ class HypothesesOverPriors(OverPriors):
         return float(np.exp(min(self.log_bayes_factor, 700.0)))
 
 
-def _given_frequencies(posterior: Posterior, near_to: Floats, n_draws: int, rng: np.random.Generator) -> BinDraws:
+def _given_frequencies(posterior: Posterior, near_to: Floats, n_draws: int, rng: Generator) -> BinDraws:
     """Draw the bins of one part, and keep draws that imply a class frequency near the given ones."""
     bins = posterior.sample(FACTOR * n_draws, rng=rng)
     return bins.part(near((bins.mass * bins.accuracy).sum(axis=1), near_to, n_draws, rng))
 
 
-def near(values: Floats, centres: Floats, n_chosen: int, rng: np.random.Generator) -> Indices:
+def near(values: Floats, centres: Floats, n_chosen: int, rng: Generator) -> Indices:
     """Choose `n_chosen` draws by importance resampling, the same number for each centre; return their positions.
 
     `values` has shape (n_draws,), `centres` (n_centres,). The weights are Normal densities around the centres. Their

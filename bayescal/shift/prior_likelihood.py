@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import chdtrc, logsumexp, softmax
 
 from bayescal import _checks
-from bayescal._arrays import Floats, Ints
+from bayescal._arrays import Floats, Generator, Ints
 from bayescal.shift.class_frequencies_posterior import most_probable, worth_of
 from bayescal.shift.rows import ShiftedRows
 
@@ -176,7 +176,7 @@ def p_of_recalibration(matrix: Floats, label: Ints, parameters: Floats) -> float
     return float(chdtrc(known.sum(), squares.sum())) if known.any() else 1.0
 
 
-def sample_given_ratios(ratio: Floats, n_draws: int, alpha: float, rng: np.random.Generator) -> Floats:
+def sample_given_ratios(ratio: Floats, n_draws: int, alpha: float, rng: Generator) -> Floats:
     """Draw class frequencies given f / rho of each row, shape (n_rows, n_classes); returns (n_draws, n_classes)."""
     centre, root = _mode(ratio, alpha)
     many = len(ratio) > MANY_ROWS

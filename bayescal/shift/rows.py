@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from bayescal import _checks
-from bayescal._arrays import Array, Floats, Ints
+from bayescal._arrays import Array, Classes, Floats, Ints
 from bayescal._invalid import quoted
 from bayescal.data.columns import column, numbers, own_hints, sigmoid, softmax
 from bayescal.data.frames import column_names, to_array
@@ -39,7 +39,7 @@ class SourceRows:
 
     @classmethod
     def read(
-        cls, y_true: Any, y_prob: Any, *, classes: Sequence[Any] | None = None, logits: bool = False, whole: bool = True
+        cls, y_true: Any, y_prob: Any, *, classes: Classes = None, logits: bool = False, whole: bool = True
     ) -> "SourceRows":
         """Validate all values; parameters as for `class_priors`. `whole`: these are all rows; see `unit_rows`."""
         if is_event("y_prob", y_prob):
@@ -80,7 +80,7 @@ class ShiftedRows:
 
     @classmethod
     def read(
-        cls, y_true: Any, y_prob: Any, y_prob_target: Any, *, classes: Sequence[Any] | None = None, logits: bool = False
+        cls, y_true: Any, y_prob: Any, y_prob_target: Any, *, classes: Classes = None, logits: bool = False
     ) -> "ShiftedRows":
         """Validate all values; parameters as for `class_priors`."""
         names = column_names(y_prob)

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from bayescal import _arviz, _checks, _render
-from bayescal._arrays import Floats
+from bayescal._arrays import Classes, Floats, xr
 from bayescal._meant import public
 from bayescal._presented import Presented
 from bayescal.draws import Draws, fingerprint
@@ -19,10 +19,6 @@ from bayescal.shift.counts import ShiftCells, ShiftCounts, require_cells
 from bayescal.shift.rows import ShiftedRows
 from bayescal.shift.statistics import CellShiftPosterior, ShiftTest, label_shift_test, no_shift_test, total_variation
 from bayescal.shift.target import readings_of
-
-if TYPE_CHECKING:
-    import xarray as xr
-
 
 #: P-values up to this one are stated as differences.
 P_OF_DIFFERENCE = 0.05
@@ -214,7 +210,7 @@ def evidence(
     draws: int = 4000,
     simulations: int = 1000,
     rng: Any = None,
-    classes: Sequence[Any] | None = None,
+    classes: Classes = None,
     logits: bool = False,
 ) -> ShiftEvidence:
     """Compare the scores of a target with those of a source; test whether label shift alone explains the difference.

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import gammaln, xlogy
 
 from bayescal import _checks
-from bayescal._arrays import Floats, Ints
+from bayescal._arrays import Floats, Generator, Ints
 from bayescal.shift.class_frequencies_posterior import ClassPriorPosterior, dirichlet
 from bayescal.shift.counts import ShiftCounts
 
@@ -82,7 +82,7 @@ class CellShiftPosterior:
             distributions[places] = dirichlet(c * common[:, None] + rows, generator)
         return distributions
 
-    def _proposed(self, rng: np.random.Generator) -> tuple[Floats, Floats, Floats]:
+    def _proposed(self, rng: Generator) -> tuple[Floats, Floats, Floats]:
         """Propose common distributions for each concentration: (proposals, log evidence, weights that sum to 1)."""
         c = self.concentrations[:, None]
         # rows vary more than those of a multinomial: they are worth c / (c + rows) of it for the common distribution
@@ -191,7 +191,7 @@ def label_shift_test(counts: ShiftCounts, n_simulated: int, *, rng: Any = None) 
     return ShiftTest.against(float(statistic), simulated)
 
 
-def _replicates(counts: ShiftCounts, n: int, rng: np.random.Generator) -> tuple[Ints, Ints]:
+def _replicates(counts: ShiftCounts, n: int, rng: Generator) -> tuple[Ints, Ints]:
     """Replicate source and target under label shift: shapes (n, n_classes, n_cells) and (n, n_cells)."""
     frequencies, cells = ClassPriorPosterior(counts).sample_all(n, rng=rng)
     mixed = np.einsum("rk,rkj->rj", frequencies, cells)

@@ -29,7 +29,7 @@ slowly if the target has many rows per labelled row, or if cells contain little 
 import numpy as np
 from scipy.special import polygamma
 
-from bayescal._arrays import Floats, Ints
+from bayescal._arrays import Floats, Generator, Ints
 
 #: Fewest sweeps of a chain, and most unless the target is larger than the source or the source is very large. Between
 #: these limits, the number of sweeps is the larger of 1000 divided by the labelled rows of the rarer class and 1
@@ -71,7 +71,7 @@ def sweeps_for(labelled: Ints, expected: Floats, worth: float) -> int:
 
 
 def swept(
-    pi: Floats, cells: Floats, alpha: Floats, target: Ints, sd: float, sweeps: int, rng: np.random.Generator
+    pi: Floats, cells: Floats, alpha: Floats, target: Ints, sd: float, sweeps: int, rng: Generator
 ) -> tuple[Floats, Floats]:
     """Return the last state of each chain.
 
@@ -94,7 +94,7 @@ def swept(
     return np.ascontiguousarray(pi.T), np.ascontiguousarray(np.moveaxis(weight / pi[:, None], -1, 0))
 
 
-def _given_rates(weight: Floats, alpha: Floats, target: Floats, rng: np.random.Generator) -> Floats:
+def _given_rates(weight: Floats, alpha: Floats, target: Floats, rng: Generator) -> Floats:
     """Draw the rates of both classes, and then the weights of each cell; weights have shape (2, n_cells, n_chains)."""
     n_chains = weight.shape[-1]
     total = rng.standard_gamma(2 + target.sum(), n_chains)
@@ -114,7 +114,7 @@ def _shares(logit: Floats) -> tuple[Floats, Floats]:
     return log, log - logit
 
 
-def _moved(logit: Floats, ratio: Floats, alpha: Floats, target: Floats, rng: np.random.Generator) -> Floats:
+def _moved(logit: Floats, ratio: Floats, alpha: Floats, target: Floats, rng: Generator) -> Floats:
     """Move the logits of the shares of class 1 by Metropolis steps, independently in each cell and chain."""
     alpha_one, alpha_rest, rows = alpha[1][:, None], alpha[0][:, None], target[:, None]
 
@@ -133,7 +133,7 @@ def _moved(logit: Floats, ratio: Floats, alpha: Floats, target: Floats, rng: np.
     return logit
 
 
-def _along_frequency(weight: Floats, target: Floats, scale: float, rng: np.random.Generator) -> Floats:
+def _along_frequency(weight: Floats, target: Floats, scale: float, rng: Generator) -> Floats:
     """Move the class frequencies by Metropolis steps; the distribution of each class over the cells stays the same."""
     rest, one = weight.sum(axis=1)
     first, second = weight[0] / rest, weight[1] / one
@@ -150,7 +150,7 @@ def _along_frequency(weight: Floats, target: Floats, scale: float, rng: np.rando
     return np.stack([rest * first, one * second])
 
 
-def _between_classes(weight: Floats, alpha: Floats, k: int, width: float, rng: np.random.Generator) -> Floats:
+def _between_classes(weight: Floats, alpha: Floats, k: int, width: float, rng: Generator) -> Floats:
     """Move probability between class k and the other one."""
     part, other = weight[k], weight[1 - k]
     n_chains = part.shape[1]
@@ -165,6 +165,6 @@ def _between_classes(weight: Floats, alpha: Floats, k: int, width: float, rng: n
     return np.stack(pair if k == 0 else pair[::-1])
 
 
-def _steps(shape: tuple[int, ...], rng: np.random.Generator) -> Floats:
+def _steps(shape: tuple[int, ...], rng: Generator) -> Floats:
     """Draw uniform steps with the standard deviation 1, times a random factor per chain."""
     return np.asarray(rng.uniform(-WIDTH, WIDTH, shape) * np.exp(RANGE * (rng.random(shape[-1]) - 0.5)))

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bayescal import _checks
-from bayescal._arrays import Array, Bools, Floats, Ints
+from bayescal._arrays import Array, Bools, Classes, Floats, Ints
 from bayescal._meant import public
 from bayescal._rules import LARGEST_WEIGHT
 from bayescal.data.columns import own_hints, refuse_scale
@@ -133,10 +133,6 @@ class BinnedCounts(Counted):
             Observed outcomes.
         y_prob : array-like of float, shape (n_rows,)
             Probability stated for outcome 1, in [0, 1].
-        bins, weights
-            As for `bayescal.evaluate`.
-        binning : {"equal-width", "equal-mass", "equal-effective-mass", "values"}, default "equal-width"
-            How the edges are chosen if `bins` is a number; see `make_bins`.
         cluster : array-like, shape (n_rows,), optional
             Cluster of each row, as for `evaluate`. No cluster may have rows in two batches that are added: this cannot
             be seen from sums, and the parts would count as independent clusters.
@@ -276,7 +272,7 @@ class BinnedCounts(Counted):
         *,
         bins: Any = 15,
         weights: Any = None,
-        classes: Sequence[Any] | None = None,
+        classes: Classes = None,
         logits: bool = False,
     ) -> "tuple[BinnedCounts, ...]":
         """Count the rows of a multi-class problem as one binary problem per class, in one pass over the matrix.
@@ -291,8 +287,6 @@ class BinnedCounts(Counted):
             Probability of every class, in [0, 1]; each row sums to 1.
         bins : int or array-like, default 15
             Number of equal-width bins, or edges; the same for all classes.
-        weights, classes, logits
-            As for `bayescal.evaluate`.
 
         Raises
         ------

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bayescal import _checks
-from bayescal._arrays import Array, Floats, Ints
+from bayescal._arrays import Array, Classes, Floats, Ints
 from bayescal._meant import public
 from bayescal.data.matrix import ClassRows
 from bayescal.data.predictions import Predictions
@@ -136,7 +136,7 @@ class ClasswiseCounts(Sums):
         bins: Any = 15,
         binning: str = "equal-width",
         weights: Any = None,
-        classes: Sequence[Any] | None = None,
+        classes: Classes = None,
         logits: bool = False,
     ) -> "ClasswiseCounts":
         """Count the rows of a multi-class problem.
@@ -149,8 +149,6 @@ class ClasswiseCounts(Sums):
             Class numbers 0..K-1, or labels from `classes`.
         y_prob : array-like of float, shape (n_rows, n_classes)
             Probability of every class, in [0, 1]; each row sums to 1.
-        bins, weights, logits
-            As for `bayescal.evaluate`.
         binning : {"equal-width", "equal-mass", "equal-effective-mass", "values"}, default "equal-width"
             How the edges are chosen if `bins` is a number. Edges from rows differ between classes and batches, and
             only counts with the same edges can be added.

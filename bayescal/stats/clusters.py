@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bayescal._arrays import Array, Floats, Ints
+from bayescal._arrays import Array, Floats, Generator, Ints
 from bayescal._meant import public
 from bayescal.data.predictions import Columns, Predictions
 from bayescal.stats._kernel import bin_index
@@ -342,7 +342,7 @@ class ClusterSums(Sums):
 _BY_BIN, _BY_PAIR = ("weight", "weight_sq", "residual", "own", "own_sq"), ("rr", "rn", "nn", "nn_size")
 
 
-def masses_of_units(rows: Any, n_draws: int, rng: np.random.Generator, shape: Floats | float = 1.0) -> Floats:
+def masses_of_units(rows: Any, n_draws: int, rng: Generator, shape: Floats | float = 1.0) -> Floats:
     """Draw a Gamma number of each cluster, or other unit, and multiply its sums by it; (n_draws, size).
 
     `rows` has shape (n_units, size), sparse; `shape` is the parameter of the numbers, by default 1: a standard

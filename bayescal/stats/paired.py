@@ -378,11 +378,9 @@ def _correlations(
         return {}
     sides = [(r, p.outcome, r.cell_of(p.confidence)) for r, p in ((one, first), (other, second))]
     has = {"area_correlation": one.both_outcomes and other.both_outcomes, "risk_correlation": bool(len(one.position))}
-    return {
-        name: correlation_of_areas(sides, first.weight, of_row, influences)
-        for name, influences in CORRELATIONS.items()
-        if has[name]
-    }
+    about: dict[str, Any] = {"weight": first.weight, "of_row": of_row}
+    named = {name: influences for name, influences in CORRELATIONS.items() if has[name]}
+    return {name: correlation_of_areas(sides, influences=influences, **about) for name, influences in named.items()}
 
 
 def _two_classifiers(outcome: str | Sequence[str], first: str, second: str) -> list[dict[str, str]]:

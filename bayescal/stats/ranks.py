@@ -256,10 +256,7 @@ def add_ranks(one: Ranks | None, other: Ranks | None) -> Ranks | None:
 
 
 def correlation_of_areas(
-    sides: Sequence[tuple[Ranks, Array, Array]],
-    weight: Array | None,
-    of_row: Ints | None = None,
-    influences: str = "influences",
+    sides: Sequence[tuple[Ranks, Array, Array]], weight: Array | None, *, influences: str, of_row: Ints | None = None
 ) -> float:
     r"""Correlation of the influences of rows on the areas of two classifiers; 1 if all influences are equal.
 

@@ -30,10 +30,6 @@ class SavedCounts(Protocol):
         """Return the counts of the rows of both."""
 
 
-def _itself(counts: BinnedCounts) -> BinnedCounts:
-    return counts
-
-
 def _deviations(counts: BinnedCounts) -> bytes:
     return counts.deviation.tobytes() + counts.cells.tobytes()
 
@@ -48,7 +44,7 @@ class CountsKind:
     read: Callable[[dict[str, Any]], Any]  # plain data without these entries -> counts, with validation
     words: str  # in messages, such as "counts of right-censored rows"
     instead: str = ""  # for counts that ``bayescal report`` cannot evaluate: what to do
-    binary: Callable[[Any], BinnedCounts] = _itself  # counts -> those of the first classifier or class
+    binary: Callable[[Any], BinnedCounts] = lambda counts: counts  # counts -> those of the first classifier or class
     about: Callable[[Any], str] | None = None  # counts -> target, and bins or thresholds
     fingerprint: Callable[[Any], bytes] | None = None  # counts -> sums that different rows hardly share
 

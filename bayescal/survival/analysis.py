@@ -92,8 +92,6 @@ def evaluate(
     cluster : array-like, shape (n_rows,), or data frame of several columns, optional
         Cluster of each row, such as the patient of a stay or the hospital of a patient, if times of rows of one cluster
         may depend on each other; see `bayescal.evaluate`.
-    model, draws, rng, progress, **options
-        As for `bayescal.evaluate`.
 
     Returns
     -------
@@ -213,8 +211,6 @@ def evaluate_counts(
         Counts of the rows on a grid of times; of groups by label, as from ``SurvivalCounts.from_frame(..., by=)``.
     horizon : float, optional
         A time of the grid, at which the risks are stated; by default the last one.
-    model, draws, rng, progress, **options
-        As for `bayescal.survival.evaluate`.
 
     Returns
     -------

@@ -55,16 +55,8 @@ def evaluate_survival_file(
     with warnings_as_notes(read.rows, called) as notes:
         evaluation = evaluate(risk=risk, **keywords | held | groups)
     counts = (evaluation.overall if isinstance(evaluation, GroupedEvaluation) else evaluation).counts
-    parameters = {
-        "file": file.name,
-        "rows": counts.n_rows,
-        **read.named,
-        "risk": risk_column,
-        "horizon": question.horizon,
-        "cause": keywords["cause"],
-        **settings(counts, keywords, len(counts.bins)),
-    }
-    return EvaluatedFile(evaluation, parameters, notes)
+    about = _about(file, counts.n_rows, read, risk_column, question.horizon, keywords)
+    return EvaluatedFile(evaluation, about | settings(counts, keywords, len(counts.bins)), notes)
 
 
 def compare_survival_file(
@@ -82,18 +74,17 @@ def compare_survival_file(
         comparison = compare(risk=read.risks, **keywords | read.columns)
         comparison.draws(estimand)  # raises if the estimand cannot be compared, before anything is saved or shown
     counts = comparison[comparison.names[0]].counts
-    parameters = {
-        "file": file.name,
-        "rows": counts.n_rows,
-        **read.named,
-        "risk": list(read.risk_columns.values()),
-        "horizon": question.horizon,
-        "cause": keywords["cause"],
-        **settings(counts, keywords, keywords["bins"]),
-        "rope": comparison.rope,
-        "estimand": estimand.name,
-    }
-    return ComparedFiles(comparison, estimand, parameters, notes)
+    about = _about(file, counts.n_rows, read, list(read.risk_columns.values()), question.horizon, keywords)
+    about |= {**settings(counts, keywords, keywords["bins"]), "rope": comparison.rope, "estimand": estimand.name}
+    return ComparedFiles(comparison, estimand, about, notes)
+
+
+def _about(
+    file: Path, n_rows: int, read: _Read, risk: Any, horizon: float | None, keywords: dict[str, Any]
+) -> dict[str, Any]:
+    """Return the parameters that both results have."""
+    rows = {"file": file.name, "rows": n_rows, **read.named, "risk": risk}
+    return {**rows, "horizon": horizon, "cause": keywords["cause"]}
 
 
 def _read(file: Path, columns: SurvivalColumnOptions, question: SurvivalQuestionOptions) -> _Read:

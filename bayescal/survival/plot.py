@@ -1,16 +1,14 @@
 """Plot of several horizons: an error of stated risks over time."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from bayescal import _checks
+from bayescal._arrays import Axes
 from bayescal._meant import public
 from bayescal.report.drawing import axes_or_new, finished, is_small, key_above, palette, titled
 from bayescal.survival.result import NAME, SurvivalHorizons, words_of
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 #: Width and height in inches below which labels are fewer and smaller.
 ROOM = (4.0, 2.6)

@@ -13,7 +13,7 @@ from bayescal._invalid import Finding, InvalidRows, quoted
 from bayescal._rules import COMPLETE, DOES_NOT, FINITE, NOT_NEGATIVE
 from bayescal.data.engines import answers_of, dtypes_of, named_column, names_of_columns, opened
 from bayescal.stats.bins import Bins
-from bayescal.stats.query.row_states import LARGEST_FLOAT, is_number, refuse_types
+from bayescal.stats.query.row_states import LARGEST_FLOAT, first_state, is_missing, is_number, refuse_types
 from bayescal.stats.query.row_sums import BY, KeySums, Query, looked_up, require_weight, rows_read
 from bayescal.survival.rows import EVENT_RULE, KINDS_OF_EXIT, MOST_CAUSES
 
@@ -106,21 +106,10 @@ class _SurvivalQuery(Query):
     def _state() -> nw.Expr:
         """Return 0, or what is wrong with the time or the event of a row."""
         t, e = nw.col("t"), nw.col("e")
-        return (
-            nw.when(t.is_null() | t.is_nan())
-            .then(nw.lit(NO_TIME))
-            .when(t < 0)
-            .then(nw.lit(NEGATIVE_TIME))
-            .when(t > LARGEST_FLOAT)
-            .then(nw.lit(INFINITE_TIME))
-            .when(e.is_null() | e.is_nan())
-            .then(nw.lit(NO_EVENT))
-            .when((e < 0) | (e > MOST_CAUSES) | (e != e.floor()))
-            .then(nw.lit(OTHER_EVENT))
-            .when(is_number(t) & is_number(e))
-            .then(nw.lit(0))
-            .otherwise(nw.lit(NO_TIME))
-        )
+        of_time = (is_missing(t), NO_TIME), (t < 0, NEGATIVE_TIME), (t > LARGEST_FLOAT, INFINITE_TIME)
+        other = (e < 0) | (e > MOST_CAUSES) | (e != e.floor())
+        valid = is_number(t) & is_number(e)
+        return first_state(*of_time, (is_missing(e), NO_EVENT), (other, OTHER_EVENT), (valid, 0))
 
 
 def _require_exits(code: Ints, n: Ints, names: Mapping[str, str]) -> None:

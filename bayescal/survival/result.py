@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from bayescal import _checks, _render
-from bayescal._arrays import Array, Floats
+from bayescal._arrays import Array, Floats, xr
 from bayescal._arviz import chains
 from bayescal._meant import public
 from bayescal.draws import BinDraws, Draws
@@ -21,10 +21,6 @@ from bayescal.results.of_groups import ByLabel
 from bayescal.results.remarks import of_several
 from bayescal.stats.contract import Counts
 from bayescal.survival.horizon_counts import MOST_NOT_FOLLOWED, HorizonCounts
-
-if TYPE_CHECKING:
-    import xarray as xr
-
 
 #: Mean risks are clipped to this distance from 0 and 1, so that parameters of Beta distributions are positive.
 LEAST_MEAN_RISK = 1e-9
@@ -195,13 +191,9 @@ class SurvivalEvaluation(Evaluation):
     def question(self) -> str:
         """Horizon, bins, rows and model, in words."""
         counts, before = self.counts, int(self.counts.n_censored.sum())
-        return wording.question(
-            f"ECE{self._of_label} at horizon {self.horizon:g}",
-            [counts],
-            self.model,
-            self.posterior.prior,
-            f"{int(counts.k.sum())} events by the horizon, {before} censored before, ",
-        )
+        quantity = f"ECE{self._of_label} at horizon {self.horizon:g}"
+        followed = f"{int(counts.k.sum())} events by the horizon, {before} censored before, "
+        return wording.question(quantity, [counts], self.model, self.posterior.prior, followed)
 
     @property
     def _subject(self) -> str:

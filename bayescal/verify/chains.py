@@ -9,12 +9,12 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from bayescal import _checks, _packages
-from bayescal._arrays import Floats
+from bayescal._arrays import Floats, pd, pm, xr
 from bayescal._meant import public
 from bayescal.estimands.errors import ece
 from bayescal.posterior.contract import Posterior
@@ -24,12 +24,6 @@ from bayescal.results.evaluation import Evaluation
 from bayescal.verify.models import pymc_model
 from bayescal.verify.named import Moments, Twin
 from bayescal.verify.quantities import CALIBRATED, is_probability, of_closed_form, of_pymc
-
-if TYPE_CHECKING:
-    import pandas as pd
-    import pymc as pm
-    import xarray as xr
-
 
 #: Thresholds of R-hat and effective sample size; see `Reference`.
 LARGEST_R_HAT = 1.01

@@ -4,9 +4,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bayescal import __version__, _checks
+from bayescal._arrays import Console, Table
 from bayescal.cli.columns import ONE_CLASS
 from bayescal.cli.command import Result
 from bayescal.cli.evaluation import evaluate_file
@@ -20,11 +21,6 @@ from bayescal.verify.chains import LARGEST_Z, Agreement, agreement
 from bayescal.verify.coverage import CoverageStudy, coverage_study, standard_error
 from bayescal.verify.methods import methods_of
 from bayescal.verify.options import AgreementOptions, StudyOptions, VerifyOptions
-
-if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
-
 
 #: Formats of the two documents; they change if programs that read them must change.
 AGREEMENT_SCHEMA, COVERAGE_SCHEMA = "bayescal.agreement/1", "bayescal.coverage/1"
@@ -142,15 +138,9 @@ class CoverageResult(Result):
 
     def document(self) -> dict[str, Any]:
         """Return all numbers of the study as data for JSON."""
-        return {
-            "schema": COVERAGE_SCHEMA,
-            "bayescal": __version__,
-            "parameters": self.parameters,
-            "estimand": self.study.estimand,
-            "prob": self.study.prob,
-            "cells": self.study.rows,
-            "overall": self.study.overall(),
-        }
+        head = {"schema": COVERAGE_SCHEMA, "bayescal": __version__, "parameters": self.parameters}
+        about = {name: getattr(self.study, name) for name in ("estimand", "prob")}
+        return {**head, **about, "cells": self.study.rows, "overall": self.study.overall()}
 
     def show(self, screen: "Console", *, details: bool = False) -> None:
         """Print a table of cells, a table of methods, and the meaning of their columns."""
@@ -172,13 +162,8 @@ class CoverageResult(Result):
 def run_study(study: StudyOptions, options: VerifyOptions) -> CoverageResult:
     """Run the coverage study; options are validated before anything is computed."""
     keywords = _keywords(study, options)
-    parameters = {
-        **{name: getattr(study, name) for name in LISTS},
-        "bins": options.bins,
-        "repeats": keywords["repeats"],
-        "draws": keywords["draws"],
-        "seed": options.seed,
-    }
+    numbers = {"repeats": keywords["repeats"], "draws": keywords["draws"], "seed": options.seed}
+    parameters = {**{name: getattr(study, name) for name in LISTS}, "bins": options.bins, **numbers}
     return CoverageResult(coverage_study(**{**keywords, "progress": True}), parameters)
 
 

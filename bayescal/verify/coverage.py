@@ -3,13 +3,13 @@
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from bayescal import _checks, _packages
-from bayescal._arrays import Bools, Floats
+from bayescal._arrays import Bools, Floats, Generator, pd
 from bayescal._meant import public
 from bayescal._progress import bar
 from bayescal.datasets.simulate import POPULATIONS, Curve, simulate, true_bins, true_curve
@@ -18,9 +18,6 @@ from bayescal.estimands.registry import EstimandLike, as_scalar
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import Bins, make_bins
 from bayescal.verify.methods import TOLERANCE, Interval, Method, methods_of
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: Averages over cells: name -> value of a row.
 Averages = Mapping[str, Callable[[dict[str, Any]], float]]
@@ -77,7 +74,7 @@ class Scenario[Data]:
     #: True value of the estimand.
     truth: float
     #: ``(n_rows, rng) -> data``. With more than one process it must be picklable.
-    draw: Callable[[int, np.random.Generator], Data]
+    draw: Callable[[int, Generator], Data]
 
 
 @dataclass(frozen=True)
@@ -85,7 +82,7 @@ class Setup[Data]:
     """Settings of a study that are the same in all cells; made by `checked_setup`."""
 
     #: ``(data, prob, draws, rng) -> (low, high, estimate)`` by name.
-    methods: Mapping[str, Callable[[Data, float, int, np.random.Generator], Interval]]
+    methods: Mapping[str, Callable[[Data, float, int, Generator], Interval]]
     #: Numbers of rows.
     sizes: list[int]
     #: Data sets per cell.
@@ -131,7 +128,7 @@ class Cell[Data]:
     setup: Setup[Data]
     n_rows: int
     scenario: Scenario[Data]
-    rng: np.random.Generator
+    rng: Generator
 
 
 def cells_of[Data](setup: Setup[Data], scenarios: Sequence[Scenario[Data]], *, rng: Any = None) -> list[Cell[Data]]:
@@ -309,16 +306,8 @@ def coverage_study(
     1.0
     """
     record = as_scalar(estimand)
-    setup = checked_setup(
-        methods_of(record),
-        methods,
-        sizes,
-        repeats=repeats,
-        prob=prob,
-        draws=draws,
-        populations=populations,
-        curves=curves,
-    )
+    numbers: dict[str, Any] = {"repeats": repeats, "prob": prob, "draws": draws}
+    setup = checked_setup(methods_of(record), methods, sizes, populations=populations, curves=curves, **numbers)
     for population in populations:
         simulate(1, population=population)  # refuses an unknown population before anything is computed
     edges = make_bins(bins)
@@ -346,7 +335,7 @@ def _true_value(estimand: Estimand) -> Truth:
 
 
 def _scenario(population: Any, curve: Curve, bins: Bins, truth: Truth) -> Scenario[BinnedCounts]:
-    def draw(n_rows: int, rng: np.random.Generator) -> BinnedCounts:
+    def draw(n_rows: int, rng: Generator) -> BinnedCounts:
         data = simulate(n_rows, population=population, curve=curve, rng=rng)
         return BinnedCounts.from_arrays(data.outcome, data.confidence, bins=bins)
 

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from bayescal import _checks
+from bayescal._arrays import Generator
 from bayescal._meant import public
 from bayescal.analyses.one import MODELS
 from bayescal.draws import BinDraws, Draws
@@ -22,7 +23,7 @@ from bayescal.stats.binned import BinnedCounts
 #: Ends of an interval, and a point estimate: (low, high, estimate).
 Interval = tuple[float, float, float]
 #: An interval and a point estimate from counts: (counts, prob, draws, rng) -> (low, high, estimate).
-Method = Callable[[BinnedCounts, float, int, np.random.Generator], Interval]
+Method = Callable[[BinnedCounts, float, int, Generator], Interval]
 
 #: A truth this far outside an interval still counts as inside, so that rounding does not decide.
 TOLERANCE = 1e-9
@@ -71,7 +72,7 @@ def methods_of(estimand: EstimandLike) -> dict[str, Method]:
 def _model_interval(model: str, estimand: Estimand) -> Method:
     """Return the method that takes the equal-tailed interval and the mean of a model's posterior."""
 
-    def interval(counts: BinnedCounts, prob: float, draws: int, rng: np.random.Generator) -> Interval:
+    def interval(counts: BinnedCounts, prob: float, draws: int, rng: Generator) -> Interval:
         values = estimand.draw(MODELS[model](counts).sample(draws, rng=rng), counts, rng=rng)
         return (*values.interval(prob), values.mean())
 
@@ -81,16 +82,16 @@ def _model_interval(model: str, estimand: Estimand) -> Method:
 def _bootstraps(estimand: Estimand) -> dict[str, Method]:
     """Return the percentile bootstrap and the basic bootstrap, which is cut off at the bounds of the estimand."""
 
-    def resampled(counts: BinnedCounts, draws: int, rng: np.random.Generator) -> Draws:
+    def resampled(counts: BinnedCounts, draws: int, rng: Generator) -> Draws:
         return estimand.draw(bootstrap_bins(counts, draws, rng=rng), counts)
 
     def plug_in(counts: BinnedCounts) -> float:
         return float(estimand.draw(observed_bins(counts), counts).values[0])
 
-    def percentile(counts: BinnedCounts, prob: float, draws: int, rng: np.random.Generator) -> Interval:
+    def percentile(counts: BinnedCounts, prob: float, draws: int, rng: Generator) -> Interval:
         return percentile_interval(plug_in(counts), resampled(counts, draws, rng), prob)
 
-    def basic(counts: BinnedCounts, prob: float, draws: int, rng: np.random.Generator) -> Interval:
+    def basic(counts: BinnedCounts, prob: float, draws: int, rng: Generator) -> Interval:
         reflected = basic_interval(plug_in(counts), resampled(counts, draws, rng), prob)
         low, high, estimate = (float(np.clip(value, *estimand.bounds)) for value in reflected)
         return low, high, estimate

@@ -6,18 +6,16 @@ The tables name classes by their paths, so that no topic is loaded before one of
 from collections.abc import Callable
 from dataclasses import asdict
 from inspect import signature
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from bayescal import _checks, _packages
+from bayescal._arrays import pm
 from bayescal._meant import public
 from bayescal.posterior.dirichlet import DirichletPosterior
 from bayescal.posterior.shrinkage.posterior import ShrinkagePosterior
 from bayescal.verify.quantities import sub_models_of
-
-if TYPE_CHECKING:
-    import pymc as pm
 
 #: Largest number of joint cells of outcome and scores that a model of net benefits has.
 MOST_SCORE_CELLS = 2000

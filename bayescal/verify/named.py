@@ -1,15 +1,11 @@
 """Posteriors of named scalar quantities: in closed form and in PyMC, for `agreement`."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
-from bayescal._arrays import Bools, Floats
-
-if TYPE_CHECKING:
-    import pymc as pm
-    import xarray as xr
+from bayescal._arrays import Bools, Floats, Generator, pm, xr
 
 
 class Moments(NamedTuple):
@@ -32,7 +28,7 @@ class Twin(Protocol):
     def of_pymc(self, tree: "xr.DataTree") -> Mapping[str, Any]:
         """Compute every quantity from chains: arrays of shape (n_draws,), one chain after another; see `by_name`."""
 
-    def of_closed_form(self, n_draws: int, rng: np.random.Generator) -> Mapping[str, Floats | Moments]:
+    def of_closed_form(self, n_draws: int, rng: Generator) -> Mapping[str, Floats | Moments]:
         """Return draws of every quantity, of shape (n_draws,), or exact moments."""
 
 

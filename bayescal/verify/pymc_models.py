@@ -306,13 +306,8 @@ def _shrinkage(
     if apart.all() and not with_calibrated:  # no bin is left for the sub-models
         log_weight = {priors.EXACT: 0.0}
     labels = np.flatnonzero(used)
-    coords = {
-        "bin": labels,
-        pymc_sub_models.DIM: labels[~apart],
-        "saturated_bin": labels[apart],
-        "hypothesis": list(log_weight),
-    }
-    coords |= {"crowded_bin": labels[crowded]}
+    coords: dict[str, Any] = {"bin": labels, pymc_sub_models.DIM: labels[~apart], "saturated_bin": labels[apart]}
+    coords |= {"hypothesis": list(log_weight), "crowded_bin": labels[crowded]}
     with pm.Model(coords=coords) as model:
         # masses ~ Dirichlet, written with rates as in `dirichlet_model`
         each = 2 / len(counts.bins) if prior.mass_alpha is None else prior.mass_alpha

@@ -1,11 +1,11 @@
 """Quantities of the bins from a closed form and from its PyMC model, under the same names."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from bayescal._arrays import Floats
+from bayescal._arrays import Floats, Generator, xr
 from bayescal.draws import BinDraws
 from bayescal.estimands.errors import ece, largest_error
 from bayescal.estimands.registry import registered
@@ -15,10 +15,6 @@ from bayescal.posterior.shrinkage.posterior import ShrinkagePosterior
 from bayescal.posterior.shrinkage.prior import ENDS, EXACT, SATURATED, SMALL, SUB_MODELS
 from bayescal.posterior.shrinkage.saturated import is_saturated
 from bayescal.verify.named import below
-
-if TYPE_CHECKING:
-    import xarray as xr
-
 
 #: The posterior probability of exact calibration at its prior odds, which differs from its share of the draws.
 CALIBRATED = "p_calibrated"
@@ -94,7 +90,7 @@ def _parameters_of_pymc(variables: Mapping[str, Any], posterior: ShrinkagePoster
 
 
 def of_closed_form(
-    posterior: Posterior, thresholds: tuple[float, ...], n_draws: int, *, rng: np.random.Generator
+    posterior: Posterior, thresholds: tuple[float, ...], n_draws: int, *, rng: Generator
 ) -> dict[str, Any]:
     """Compute the quantities of `of_pymc` from draws of the closed form, and the probability of exact calibration."""
     if isinstance(posterior, DirichletPosterior):

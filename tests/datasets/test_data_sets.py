@@ -1,4 +1,4 @@
-"""The shipped sets are what they say: scikit-learn's labels, and probabilities from models that had not seen a row."""
+"""The shipped sets are what they say: labels of their sources, probabilities from models that had not seen a row."""
 
 import dataclasses
 
@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from sklearn import datasets as sklearn_data
+from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold
 
 import bayescal
@@ -19,7 +20,7 @@ LOADERS = {
 
 
 def test_names_and_paths():
-    assert datasets.names() == tuple(LOADERS)
+    assert datasets.names() == tuple(sorted([*LOADERS, "census"]))
     for name in datasets.names():
         assert datasets.path(name).stat().st_size < 400_000
     with pytest.raises(ValueError, match=r"`name` must be one of.*Did you mean 'digits'\?"):
@@ -44,16 +45,69 @@ def test_labels_are_those_of_scikit_learn_and_probabilities_are_probabilities(na
     assert "doi:" in shipped.source
 
 
-@pytest.mark.parametrize("name", LOADERS)
+@pytest.mark.parametrize("name", [*LOADERS, "census"])
 def test_the_arrays_are_those_of_the_file_for_other_programs(name):
     """The loaders read arrays of numpy, which need no other package; `path` is that of a Parquet file."""
-    table, shipped = pq.read_table(datasets.path(name)), LOADERS[name][0]()
+    table, shipped = pq.read_table(datasets.path(name)), getattr(datasets, f"load_{name}")()
     np.testing.assert_array_equal(shipped.y_true, table["label"])
     for model, prob in shipped.y_prob.items():
         columns = [of for of in table.column_names if of.startswith(model)]
         values = np.column_stack([table[of] for of in columns])
         assert values.dtype == prob.dtype
         np.testing.assert_array_equal(values, prob.reshape(len(prob), -1))
+    for column, values in shipped.columns.items():
+        np.testing.assert_array_equal(table[column].to_numpy(), values)
+    of_models = [of for of in table.column_names if of.startswith(tuple(shipped.y_prob))]
+    assert table.column_names == ["label", *of_models, *shipped.columns]
+
+
+#: Numbers of the 45 222 complete rows at the UCI repository: labels 1, and rows of groups. Our rows are a random part.
+COMPLETE_ROWS, LARGE_INCOMES = 45_222, 11_208
+GROUPS = {
+    "sex": {"Female": 14_695, "Male": 30_527},
+    "race": {"Amer-Indian-Eskimo": 435, "Asian-Pac-Islander": 1303, "Black": 4228, "Other": 353, "White": 38_903},
+}
+
+
+def is_a_random_part(number, n, of_all):
+    """Whether a number of n rows is within four standard deviations of that of a hypergeometric distribution."""
+    share = of_all / COMPLETE_ROWS
+    sd = np.sqrt(n * share * (1 - share) * (COMPLETE_ROWS - n) / (COMPLETE_ROWS - 1))
+    return abs(number - n * share) < 4 * sd
+
+
+def test_the_census_data_have_the_labels_and_groups_of_the_source():
+    """Seven numbers, each wrong with a probability of 6e-5 for another random part."""
+    census = datasets.load_census()
+    assert len(census.y_true) == 14_000
+    assert is_a_random_part(census.y_true.sum(), 14_000, LARGE_INCOMES)
+    for column, numbers in GROUPS.items():
+        assert set(census.columns[column]) == set(numbers)
+        for group, number in numbers.items():
+            assert is_a_random_part(np.sum(census.columns[column] == group), 14_000, number)
+    assert len(set(census.columns["age_group"])) == 6
+    assert census.columns["weight"].min() > 10_000
+    assert census.licence == "CC BY 4.0"
+    assert "doi:10.24432/C5XW20" in census.source
+
+
+def test_the_census_predictions_are_those_of_five_classifiers():
+    census = datasets.load_census()
+    assert list(census.y_prob) == ["naive_bayes", "logistic_regression", "random_forest", "boosted_trees", "svm"]
+    aucs = {}
+    for model, prob in census.y_prob.items():
+        assert prob.dtype == np.float32
+        assert prob.min() >= 0
+        assert prob.max() <= 1
+        aucs[model] = roc_auc_score(census.y_true, prob)
+    # published areas on these data lie between 0.85 for trees and 0.93 for boosting
+    assert 0.85 < min(aucs.values()) < max(aucs.values()) < 0.93
+    # a logistic regression with an intercept has the prevalence as its mean; the penalty changes little
+    assert abs(census.y_prob["logistic_regression"].mean(dtype=float) - census.y_true.mean()) < 4 * 0.31 / 14_000**0.5
+    # most leaves of ten grown trees contain one class
+    tenths = 10 * census.y_prob["random_forest"].astype(float)
+    assert np.mean(np.abs(tenths - tenths.round()) < 1e-5) > 0.75
+    assert np.sum((census.y_prob["svm"] == 0) | (census.y_prob["svm"] == 1)) < 10
 
 
 def naive_bayes_out_of_fold(x, y):
@@ -92,4 +146,6 @@ def test_a_set_is_frozen():
         wine.y_true = None
     with pytest.raises(TypeError):
         wine.y_prob["naive_bayes"] = None
+    with pytest.raises(TypeError):
+        datasets.load_census().columns["sex"] = None
     assert repr(wine).startswith("PredictionSet(wine: 178 rows, 3 classes")

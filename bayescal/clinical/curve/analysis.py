@@ -1,8 +1,8 @@
 """A calibration curve: rows -> knots -> its posterior -> CalibrationCurve."""
 
-from collections.abc import Sequence
 from typing import Any
 
+from bayescal._arrays import Classes
 from bayescal._meant import public
 from bayescal.analyses.one import remarks_on
 from bayescal.clinical.curve.posterior import PRIOR_EXACT
@@ -18,7 +18,7 @@ def calibration_curve(
     *,
     target: str | None = None,
     weights: Any = None,
-    classes: Sequence[Any] | None = None,
+    classes: Classes = None,
     logits: bool = False,
     prior_exact: float = PRIOR_EXACT,
     draws: int = 4000,
@@ -36,8 +36,6 @@ def calibration_curve(
         Outcomes 0 and 1, or labels, as for `evaluate`.
     y_prob : array-like of float, shape (n_rows,) or (n_rows, n_classes)
         Probabilities (scores) as for `evaluate`.
-    target, weights, classes, logits
-        As for `evaluate`.
     prior_exact : float, default 0.1
         Prior probability of exact calibration in the draws, in [0, 1). With 0, few intervals of the ICI contain 0, even
         if the classifier is calibrated.

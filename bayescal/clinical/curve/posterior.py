@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import expit, log_expit, logsumexp
 
 from bayescal import _checks
-from bayescal._arrays import Bools, Floats
+from bayescal._arrays import Bools, Floats, Generator
 from bayescal.clinical.curve.knots import AT_END
 from bayescal.draws import BinDraws
 from bayescal.posterior.shrinkage.independent.drift import LEVERAGE_FLOOR
@@ -232,7 +232,7 @@ class SmoothCurvePosterior:
         spread_mass = _spread(mass, used, 0.0)
         return BinDraws(spread_mass, _spread(accuracy, used, 0.5), confidence[None], used, spread_mass)
 
-    def draw_accuracy(self, n_draws: int, rng: np.random.Generator) -> Floats:
+    def draw_accuracy(self, n_draws: int, rng: Generator) -> Floats:
         """Draw the accuracies of occupied bins, shape (n_draws, n_occupied)."""
         stated = self.confidence
         of_each = rng.multinomial(n_draws, self.weights)
@@ -412,7 +412,7 @@ class CurvePosterior:
         mass = rng.dirichlet(counts.effective_n, n_draws)
         return BinDraws(mass, accuracy[rng.permutation(n_draws)], counts.mean_confidence[None], counts.occupied, mass)
 
-    def _draw(self, key: str, share: float, count: int, rng: np.random.Generator) -> Floats:
+    def _draw(self, key: str, share: float, count: int, rng: Generator) -> Floats:
         """Draw the rates of the knots that are not apart from one sub-model, or from the smooth family."""
         if key in (EVERYTHING, EXACT) or self.apart.all():
             return np.tile(self.counts.mean_confidence[~self.apart], (count, 1))

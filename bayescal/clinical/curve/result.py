@@ -162,13 +162,8 @@ class CalibrationCurve(_presented.Presented):
         require_kind(BinnedCounts, "; for rows, use `calibration_curve`.", counts)
         refuse_clusters(counts, "counts", "a calibration curve")
         _require_rows("counts", counts.effective_rows, counts.n_rows, weighted=counts.weighted)
-        options: dict[str, Any] = {
-            "draws": draws,
-            "rng": rng,
-            "prior_exact": prior_exact,
-            "of_rows": row_remarks(counts),
-        }
-        return curve_of(steps_of_counts(counts), counts.target, counted=str(counts.bins), **options)
+        about: dict[str, Any] = {"counted": str(counts.bins), "of_rows": row_remarks(counts)}
+        return curve_of(steps_of_counts(counts), counts.target, draws=draws, rng=rng, prior_exact=prior_exact, **about)
 
     @property
     def counts(self) -> MergedCounts:

@@ -1,10 +1,11 @@
 """Calibration intercept and slope: rows -> counts by logit -> posterior on a grid -> Recalibration."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, overload
 
 from bayescal import _checks
+from bayescal._arrays import Classes
 from bayescal._invalid import quoted
 from bayescal._meant import public
 from bayescal.clinical.slope.counts import LogitCounts
@@ -28,7 +29,7 @@ def recalibration(
     by: Any = None,
     draws: int = 4000,
     rng: Any = None,
-    classes: Sequence[Any] | None = None,
+    classes: Classes = None,
     logits: bool = False,
 ) -> Recalibration | GroupedRecalibration:
     r"""Compute the posterior of the calibration intercept and slope, and of the calibration in the large.
@@ -49,8 +50,6 @@ def recalibration(
         probability of 0 or 1 raise an error.
     by : array-like, shape (n_rows,), optional
         Group of each row. Each group has a result of its own.
-    draws, classes, logits
-        As for `bayescal.evaluate`.
     rng : None, int, SeedSequence or Generator
         Seed or generator, as for `numpy.random.default_rng`. Intervals of intercept and slope in tables come from a
         grid and do not depend on it.
@@ -137,9 +136,9 @@ def recalibration_counts(
     counts: LogitCounts,
     *,
     prior: Any = ...,
-    floor: float | None = None,
-    draws: int = 4000,
-    rng: Any = None,
+    floor: float | None = ...,
+    draws: int = ...,
+    rng: Any = ...,
     name: str = ...,
 ) -> Recalibration: ...
 @overload

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from scipy.special import expit
 
 from bayescal import _checks
-from bayescal._arrays import Floats
+from bayescal._arrays import Floats, Generator
 from bayescal.clinical.slope.counts import LogitCounts
 
 #: Quantities with a marginal density.
@@ -83,7 +83,7 @@ class RecalibrationPrior:
         return f"prior shift ~ Normal(0, {self.shift_sd:g}), slope ~ Normal(1, {self.slope_sd:g})"
 
 
-def in_the_large(counts: LogitCounts, lines: Floats, *, rng: np.random.Generator) -> Floats:
+def in_the_large(counts: LogitCounts, lines: Floats, *, rng: Generator) -> Floats:
     r"""Draw the calibration in the large: the shift of the logits after which the mean probability is the event rate.
 
     For each draw of intercept a and slope b, shape (n_draws, 2), and of the distribution q of the logits x (a Bayesian
@@ -112,7 +112,7 @@ def in_the_large(counts: LogitCounts, lines: Floats, *, rng: np.random.Generator
     return shift
 
 
-def observed_expected(counts: LogitCounts, lines: Floats, *, rng: np.random.Generator) -> Floats:
+def observed_expected(counts: LogitCounts, lines: Floats, *, rng: Generator) -> Floats:
     r"""Draw the ratio of observed to expected events: the event rate, divided by the mean probability.
 
     It is :math:`\sum q\,\mathrm{expit}(a + b x) / \sum q\,\mathrm{expit}(x)` for each draw of (a, b), shape (n_draws,
@@ -128,7 +128,7 @@ def observed_expected(counts: LogitCounts, lines: Floats, *, rng: np.random.Gene
     return ratio
 
 
-def _masses(n: Floats, n_draws: int, rng: np.random.Generator) -> Floats:
+def _masses(n: Floats, n_draws: int, rng: Generator) -> Floats:
     """Draw masses of the cells, whose shares are a Bayesian bootstrap; shape (n_draws, n_cells)."""
     masses: Floats = np.maximum(rng.standard_gamma(n, (n_draws, len(n))), np.finfo(np.float64).tiny)
     return masses

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import digamma, gammaln, softmax
 
 from bayescal import _checks
-from bayescal._arrays import Bools, Floats, Indices
+from bayescal._arrays import Bools, Floats, Generator, Indices
 from bayescal.draws import BinDraws
 from bayescal.posterior.contract import HasHypotheses, Posterior
 from bayescal.posterior.pooling.evidence import Deviations, GroupBins, Rows, deviations
@@ -60,7 +60,7 @@ class Mixture:
         pooled = self.together * self.same + (1 - self.together) * separate
         return (1 - self.apart) * pooled + self.apart * (np.arange(len(self.same)) == len(self.same) - 1)
 
-    def draw(self, n_draws: int, rng: np.random.Generator) -> Indices:
+    def draw(self, n_draws: int, rng: Generator) -> Indices:
         """Draw the component of every group, jointly over groups: shape (n_groups, n_draws)."""
         apart = np.arange(n_draws) >= n_draws - _stratified(self.apart * n_draws, rng)
         together = np.arange(n_draws) < _stratified(self.together * float((~apart).sum()), rng)
@@ -74,7 +74,7 @@ class Mixture:
         return component
 
 
-def mixture(log_evidence: Floats, prior: PoolingPrior, rng: np.random.Generator, *, n_centres: int = 1) -> Mixture:
+def mixture(log_evidence: Floats, prior: PoolingPrior, rng: Generator, *, n_centres: int = 1) -> Mixture:
     r"""Posterior of the weights of the components, given log marginal likelihoods, shape (n_groups, n_components).
 
     Two families have fixed shares among each other. In one, all groups have the same component c, which has the prior
@@ -107,7 +107,7 @@ def mixture(log_evidence: Floats, prior: PoolingPrior, rng: np.random.Generator,
     return Mixture(evidence, weights, softmax(of_all), prior.together, apart)
 
 
-def _importance_sample(evidence: Floats, alpha: Floats, most: int, rng: np.random.Generator) -> tuple[Floats, float]:
+def _importance_sample(evidence: Floats, alpha: Floats, most: int, rng: Generator) -> tuple[Floats, float]:
     """Draw weights of groups with own components, by importance resampling; also the log marginal likelihood."""
     expected = TEMPER * expected_groups(evidence, alpha)
     weights = _dirichlet(np.broadcast_to(alpha + expected, (PARTICLES, len(alpha))), rng)
@@ -135,7 +135,7 @@ def expected_groups(evidence: Floats, alpha: Floats) -> Floats:
     return groups
 
 
-def assigned(evidence: Floats, weights: Floats, of: Indices, rng: np.random.Generator) -> Indices:
+def assigned(evidence: Floats, weights: Floats, of: Indices, rng: Generator) -> Indices:
     """Draw a component of every group given weights number ``of[i]``, shape (n_groups, len(of))."""
     cumulated = (evidence[:, None] * weights).cumsum(axis=2)  # (n_groups, n_kept, n_components)
     level = rng.random((len(evidence), len(of))) * cumulated[:, of, -1]
@@ -149,12 +149,12 @@ def assigned(evidence: Floats, weights: Floats, of: Indices, rng: np.random.Gene
     return np.minimum(component, size - 1)
 
 
-def _dirichlet(alpha: Floats, rng: np.random.Generator) -> Floats:
+def _dirichlet(alpha: Floats, rng: Generator) -> Floats:
     gamma = np.maximum(rng.standard_gamma(alpha), LEAST)
     return np.maximum(gamma / gamma.sum(axis=-1, keepdims=True), LEAST)
 
 
-def _stratified(expected: float, rng: np.random.Generator) -> int:
+def _stratified(expected: float, rng: Generator) -> int:
     """Round an expected number at random, to the integer below or above."""
     return int(np.floor(expected + rng.random()))
 
@@ -166,7 +166,7 @@ class SeparateGroups(Protocol):
     def log_evidence(self) -> Floats:
         """Log marginal likelihoods of the outcomes, shape (n_groups,)."""
 
-    def draw(self, group: int, count: int, rng: np.random.Generator) -> tuple[Floats | None, Floats]:
+    def draw(self, group: int, count: int, rng: Generator) -> tuple[Floats | None, Floats]:
         """Draw masses, or None for those of the pooled posterior, and accuracies: shapes (count, n_used)."""
 
 
@@ -197,7 +197,7 @@ class Alone:
         """
         return np.array([_log_evidence(each) for each in self.posteriors])
 
-    def draw(self, group: int, count: int, rng: np.random.Generator) -> tuple[Floats | None, Floats]:
+    def draw(self, group: int, count: int, rng: Generator) -> tuple[Floats | None, Floats]:
         """Draw masses and accuracies: those without pooling, or, of a group without rows, those of the prior."""
         posterior, confidence = self.posteriors[group], self.confidence[group]
         bins: BinDraws = posterior.sample(count, rng=rng)
@@ -356,7 +356,7 @@ class PooledPosterior:
         return PooledDraws(mass, accuracy, chosen, deviation)
 
     def _draw_alone(
-        self, alone: SeparateGroups, chosen: Chosen, mass: Floats, accuracy: Floats, rng: np.random.Generator
+        self, alone: SeparateGroups, chosen: Chosen, mass: Floats, accuracy: Floats, rng: Generator
     ) -> None:
         """Replace the draws in which a group is evaluated alone."""
         separate = np.array([c.centre == ALONE for c in self.components])[chosen.component]
@@ -366,7 +366,7 @@ class PooledPosterior:
                 if masses is not None:
                     mass[group, separate[group]] = masses
 
-    def _choose(self, n_draws: int, rng: np.random.Generator) -> Chosen:
+    def _choose(self, n_draws: int, rng: Generator) -> Chosen:
         """Draw components, the same number of draws for every centre, in random order."""
         n_centres = len(self.centres)
         of = np.sort(np.resize(rng.permutation(n_centres), n_draws))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit, gammaln, softmax
 
-from bayescal._arrays import Floats, Indices
+from bayescal._arrays import Floats, Generator, Indices
 from bayescal.posterior.pooling import evidence
 from bayescal.posterior.pooling.prior import COMMON, PoolingPrior
 from bayescal.stats.log_odds import VALUE_FLOOR, logit
@@ -69,12 +69,7 @@ class _Target:
 
 
 def draw_deviations(
-    bins: evidence.GroupBins,
-    shifts: Floats,
-    prior: PoolingPrior,
-    fits: Approximations,
-    chosen: Chosen,
-    rng: np.random.Generator,
+    bins: evidence.GroupBins, shifts: Floats, prior: PoolingPrior, fits: Approximations, chosen: Chosen, rng: Generator
 ) -> Floats:
     """Draw intercepts and slopes, shape (n_groups, n_draws, 2).
 
@@ -107,12 +102,7 @@ def draw_deviations(
 
 
 def draw_accuracies(
-    bins: evidence.GroupBins,
-    shifts: Floats,
-    prior: PoolingPrior,
-    chosen: Chosen,
-    deviation: Floats,
-    rng: np.random.Generator,
+    bins: evidence.GroupBins, shifts: Floats, prior: PoolingPrior, chosen: Chosen, deviation: Floats, rng: Generator
 ) -> Floats:
     """Draw accuracies given the deviations, shape (n_groups, n_draws, n_used)."""
     taus = np.array([c.tau for c in prior.components])
@@ -142,7 +132,7 @@ def precision_probabilities(bins: evidence.GroupBins, precisions: Floats) -> Flo
     return softmax(by_bin.sum(axis=(0, 2)) + by_group.sum(axis=0))
 
 
-def draw_masses(bins: evidence.GroupBins, precisions: Floats, n_draws: int, rng: np.random.Generator) -> Floats:
+def draw_masses(bins: evidence.GroupBins, precisions: Floats, n_draws: int, rng: Generator) -> Floats:
     """Draw masses, shape (n_groups, n_draws, n_used); the groups of one draw share its precision and its shares."""
     chosen = precisions[rng.choice(len(precisions), n_draws, p=precision_probabilities(bins, precisions))]
     alpha = chosen[:, None] * _draw_shares(bins, n_draws, rng)
@@ -153,7 +143,7 @@ def draw_masses(bins: evidence.GroupBins, precisions: Floats, n_draws: int, rng:
     return mass
 
 
-def _draw_shares(bins: evidence.GroupBins, n_draws: int, rng: np.random.Generator) -> Floats:
+def _draw_shares(bins: evidence.GroupBins, n_draws: int, rng: Generator) -> Floats:
     """Draw the shares of all rows, shape (n_draws, n_used): groups that are alike are as uncertain as all rows."""
     if np.isinf(bins.share_rows):
         return np.broadcast_to(bins.share, (n_draws, len(bins.share)))

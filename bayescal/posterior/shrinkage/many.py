@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.special import erf, xlog1py, xlogy
 
-from bayescal._arrays import Bools, Floats, Indices
+from bayescal._arrays import Bools, Floats, Generator, Indices
 from bayescal.posterior.shrinkage.compiled import problem
 from bayescal.posterior.shrinkage.compiled.drift import LARGEST_LOG_SLOPE
 from bayescal.posterior.shrinkage.compiled.functions import FARTHEST, Problem, dirichlet
@@ -79,14 +79,14 @@ class CompiledShrinkagePosterior(ShrinkagePosterior):
             return super()._evidence
         return {name: self._compiled.log_evidence[name] for name in self.taking_part.names}
 
-    def _draw_mass(self, alpha: Floats, n_draws: int, rng: np.random.Generator) -> Floats:
+    def _draw_mass(self, alpha: Floats, n_draws: int, rng: Generator) -> Floats:
         if alpha.max() < LEAST_ALPHA:
             return super()._draw_mass(alpha, n_draws, rng)
         mass = np.empty((n_draws, len(alpha)))
         dirichlet(rng, alpha, mass)
         return mass
 
-    def _draw_described(self, chosen: Indices, rows: Indices, rng: np.random.Generator) -> SubModelDraws:
+    def _draw_described(self, chosen: Indices, rows: Indices, rng: Generator) -> SubModelDraws:
         if self._compiled is None:
             return super()._draw_described(chosen, rows, rng)
         names = list(self.probabilities)
@@ -137,9 +137,7 @@ class CompiledProblem:
         room.owner = self
         return log_evidence, integrated
 
-    def draw(
-        self, number: dict[str, int], rows: Indices, rng: np.random.Generator
-    ) -> tuple[SubModelDraws, dict[str, float]]:
+    def draw(self, number: dict[str, int], rows: Indices, rng: Generator) -> tuple[SubModelDraws, dict[str, float]]:
         """Draw ``number[name]`` times from each sub-model into successive `rows`; also return effective sizes."""
         if sum(number.values()) != len(rows) or not number.keys() <= set(problem.ORDER):
             raise ValueError("`number` must have keys from `ORDER` and values that sum to the length of `rows`.")

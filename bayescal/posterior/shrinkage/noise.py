@@ -7,7 +7,7 @@ from functools import cached_property, partial
 import numpy as np
 from scipy.special import betaln, xlog1py, xlogy
 
-from bayescal._arrays import Bools, Floats
+from bayescal._arrays import Bools, Floats, Generator
 from bayescal.posterior.shrinkage.independent.sampling import systematic
 from bayescal.posterior.shrinkage.sub_model import GapSums, SubModelDraws, inverse_probabilities
 from bayescal.stats.log_odds import VALUE_FLOOR
@@ -57,7 +57,7 @@ class LabelNoise:
         """Log marginal likelihood, relative to exact calibration."""
         return float(np.logaddexp.reduce(self._cells[2]))
 
-    def draw(self, count: int, rng: np.random.Generator) -> SubModelDraws:
+    def draw(self, count: int, rng: Generator) -> SubModelDraws:
         """Draw cells by mass and a point uniformly in each; resample by the density relative to that at the centre."""
         low, width, log_mass = self._cells
         cell = rng.choice(len(log_mass), count, p=np.exp(log_mass - self.log_evidence))
@@ -144,7 +144,7 @@ class NoiseAtEnds:
         """Log marginal likelihood, relative to exact calibration."""
         return float(sum(np.logaddexp.reduce(log_mass) for _, _, log_mass in self._cells))
 
-    def draw(self, count: int, rng: np.random.Generator) -> SubModelDraws:
+    def draw(self, count: int, rng: Generator) -> SubModelDraws:
         """Draw the shares of the bins independently, uniformly within cells of their grids."""
         accuracy = np.tile(self.confidence, (count, 1))
         for b, (low, width, log_mass) in zip(self._bins, self._cells, strict=True):

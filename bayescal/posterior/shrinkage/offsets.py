@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit
 
-from bayescal._arrays import Floats, Indices
+from bayescal._arrays import Floats, Generator, Indices
 from bayescal.posterior.shrinkage.sub_model import GapSums, SubModelDraws, inverse_probabilities
 from bayescal.stats.log_odds import VALUE_FLOOR
 
@@ -54,7 +54,7 @@ class EqualOffsets:
         """Posterior probability of each pair of amount and rho, shape (n_amounts, n_rho)."""
         return np.exp(self._log_joint - self.log_evidence)
 
-    def draw(self, count: int, rng: np.random.Generator) -> SubModelDraws:
+    def draw(self, count: int, rng: Generator) -> SubModelDraws:
         """Draw amount and rho on the grid, then the bins."""
         node = rng.choice(self._log_joint.size, count, p=self.share.ravel())
         i, j = np.unravel_index(node, self._log_joint.shape)

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import expit, xlog1py, xlogy
 
 from bayescal import _checks
-from bayescal._arrays import Array, Bools, Floats, Indices
+from bayescal._arrays import Array, Bools, Floats, Generator, Indices
 from bayescal.draws import BinDraws
 from bayescal.posterior.shrinkage import prior as priors
 from bayescal.posterior.shrinkage import sub_model as sub_models
@@ -282,11 +282,11 @@ class ShrinkagePosterior:
         bins = BinDraws(mass, accuracy, self.confidence[None], used, mass)
         return sub_models.ShrinkageDraws(bin_draws=bins, sub_model=chosen[order], off=off, **draws.parameters)
 
-    def _draw_mass(self, alpha: Floats, n_draws: int, rng: np.random.Generator) -> Floats:
+    def _draw_mass(self, alpha: Floats, n_draws: int, rng: Generator) -> Floats:
         """Draw the masses of the bins in use."""
         return rng.dirichlet(alpha, n_draws)
 
-    def _draw_described(self, chosen: Indices, rows: Indices, rng: np.random.Generator) -> sub_models.SubModelDraws:
+    def _draw_described(self, chosen: Indices, rows: Indices, rng: Generator) -> sub_models.SubModelDraws:
         """Draw the described bins: row ``rows[i]`` of the result is a draw from sub-model number ``chosen[i]``."""
         shape = (len(rows), len(self._rows[0]))
         accuracy, off = np.empty(shape), np.zeros(shape, bool)
@@ -302,7 +302,7 @@ class ShrinkagePosterior:
                 parameters[parameter][of_sub_model] = values
         return sub_models.SubModelDraws(accuracy, off, parameters, len(rows))
 
-    def draw_accuracy(self, sub_model: str, count: int, probability: float, rng: np.random.Generator) -> Floats:
+    def draw_accuracy(self, sub_model: str, count: int, probability: float, rng: Generator) -> Floats:
         """Draw the accuracies of the described bins from one sub-model, shape (count, n_described)."""
         draws = self._sub_models[sub_model].draw(count, rng)
         draws.warn_if_poor(sub_model, probability)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 
 from bayescal import _checks
-from bayescal._arrays import Floats, Indices
+from bayescal._arrays import Floats, Generator, Indices
 
 #: Prior weights of sub-models by family.
 Families = Mapping[str, Mapping[str, float]]
@@ -261,7 +261,7 @@ def alternatives(families: Families, pooled: Collection[str] = POOLED) -> dict[s
     return posterior_probabilities(others, even, pooled) if others else {}
 
 
-def allot(probability: Floats, n_draws: int, rng: np.random.Generator) -> Indices:
+def allot(probability: Floats, n_draws: int, rng: Generator) -> Indices:
     """Assign a sub-model to each draw, sorted; each sub-model gets ``n_draws * probability`` draws to within one."""
     edges = np.cumsum(probability)
     return np.searchsorted(edges / edges[-1], (np.arange(n_draws) + rng.random()) / n_draws, side="right")

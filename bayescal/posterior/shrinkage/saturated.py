@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 from scipy.special import betaln, expit, softmax, xlog1py, xlogy
 
-from bayescal._arrays import Bools, Floats
+from bayescal._arrays import Bools, Floats, Generator
 from bayescal.posterior.beta_binomial import absolute_gap, squared_gap
 from bayescal.posterior.shrinkage.sub_model import GapSums
 from bayescal.stats.log_odds import VALUE_FLOOR
@@ -44,7 +44,7 @@ class SaturatedBins:
     k: Floats
     confidence: Floats
 
-    def draw(self, count: int, rng: np.random.Generator) -> tuple[Floats, Bools]:
+    def draw(self, count: int, rng: Generator) -> tuple[Floats, Bools]:
         """Draw accuracies, and whether they differ from the confidences; each of shape (count, n_bins)."""
         if not len(self.n):
             return np.zeros((count, 0)), np.zeros((count, 0), bool)

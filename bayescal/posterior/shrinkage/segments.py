@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit, log_expit, ndtr
 
-from bayescal._arrays import Floats, Indices
+from bayescal._arrays import Floats, Generator, Indices
 from bayescal.posterior.shrinkage.sub_model import GapSums, SubModelDraws, inverse_probabilities
 
 #: Largest absolute shift of the logit.
@@ -78,7 +78,7 @@ class Segments:
         """Log marginal likelihood, relative to exact calibration."""
         return float(np.logaddexp.reduce(self._forward[:, -1])) - float(np.log(len(self._rates)))
 
-    def draw(self, count: int, rng: np.random.Generator) -> SubModelDraws:
+    def draw(self, count: int, rng: Generator) -> SubModelDraws:
         """Draw independently, by the backward recursion."""
         shift = self.shifts(count, rng)
         off = shift != 0
@@ -88,7 +88,7 @@ class Segments:
         """Return an empty mapping: segments have no common parameters."""
         return {}
 
-    def shifts(self, count: int, rng: np.random.Generator) -> Floats:
+    def shifts(self, count: int, rng: Generator) -> Floats:
         """Draw shifts of the bins, shape (count, n_bins); exactly 0 on segments that are not off."""
         owner, start, end = self._draw_segments(count, rng)
         off = rng.random(len(owner)) < self._off[end, start]
@@ -306,7 +306,7 @@ class Segments:
             ends[:, :end] += joint[:, end, :end]
         return joint.sum(axis=0)
 
-    def _draw_segments(self, count: int, rng: np.random.Generator) -> tuple[Indices, Indices, Indices]:
+    def _draw_segments(self, count: int, rng: Generator) -> tuple[Indices, Indices, Indices]:
         """Draw the segments: index of the draw, first block, and end block (exclusive) of each."""
         cumulative = np.cumsum(self._backward, axis=2)
         # concatenate the rows, each shifted by its index, so that one search serves all draws
@@ -326,7 +326,7 @@ class Segments:
         owner, starts, ends = (np.concatenate(values) for values in zip(*parts, strict=True))
         return owner, starts, ends
 
-    def _draw_shifts(self, start: Indices, end: Indices, rng: np.random.Generator) -> Floats:
+    def _draw_shifts(self, start: Indices, end: Indices, rng: Generator) -> Floats:
         """Draw shifts of segments that are off: a cell by its posterior mass, then a point within it."""
         pairs, which = np.unique(start * (self._blocks + 1) + end, return_inverse=True)
         first, last = pairs // (self._blocks + 1), pairs % (self._blocks + 1)

@@ -8,20 +8,12 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from bayescal import _checks
-from bayescal._arrays import Bools, Floats, Indices
+from bayescal._arrays import Bools, Floats, Generator, Indices
 from bayescal.draws import BinDraws
 from bayescal.stats.log_odds import VALUE_FLOOR
 
 #: Parameters of the sub-models, and their values under sub-models that lack them.
-PARAMETERS = {
-    "intercept": 0.0,
-    "slope": 1.0,
-    "tau": np.nan,
-    "rho": np.nan,
-    "amount": np.nan,
-    "noise": np.nan,
-    "noise_rate": np.nan,
-}
+PARAMETERS = {"intercept": 0.0, "slope": 1.0} | dict.fromkeys(("tau", "rho", "amount", "noise", "noise_rate"), np.nan)
 #: An importance sample is poor if its effective size is below POOR_SHARE of its draws. Samples of fewer than
 #: FEWEST_JUDGED_DRAWS draws are not judged.
 POOR_SHARE = 0.1
@@ -103,7 +95,7 @@ class SubModel(Protocol):
     def log_evidence(self) -> float:
         """Log marginal likelihood, relative to exact calibration."""
 
-    def draw(self, count: int, rng: np.random.Generator) -> SubModelDraws:
+    def draw(self, count: int, rng: Generator) -> SubModelDraws:
         """Draw accuracies and parameters `count` times."""
 
     def gap_sums(self, mass: Floats) -> GapSums:
@@ -131,7 +123,7 @@ class Exact:
     confidence: Floats
     log_evidence: float = 0.0
 
-    def draw(self, count: int, rng: np.random.Generator) -> SubModelDraws:
+    def draw(self, count: int, rng: Generator) -> SubModelDraws:
         """Return equal draws: accuracies are the mean confidences."""
         accuracy = np.tile(self.confidence, (count, 1))
         return SubModelDraws(accuracy, np.zeros(accuracy.shape, bool), {}, count)

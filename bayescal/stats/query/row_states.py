@@ -34,54 +34,36 @@ def _is_infinite(x: nw.Expr) -> nw.Expr:
     return (x > LARGEST_FLOAT) | (x < -LARGEST_FLOAT)
 
 
+def is_missing(x: nw.Expr) -> nw.Expr:
+    """Return whether a value is null or NaN."""
+    return x.is_null() | x.is_nan()
+
+
+def first_state(*states: tuple[nw.Expr, int]) -> nw.Expr:
+    """Return the first state whose condition holds; the first of all, for missing values, if none does."""
+    state: Any = nw
+    for holds, number in states:
+        state = state.when(holds).then(nw.lit(number))
+    return state.otherwise(nw.lit(states[0][1]))
+
+
 def confidence_state(c: nw.Expr) -> nw.Expr:
     """Return OK (also for an overshoot that will be clipped), MISSING, INFINITE or OUTSIDE for a float column."""
     # missing values come first: in duckdb and Spark, NaN is larger than every number
-    return (
-        nw.when(c.is_null() | c.is_nan())
-        .then(nw.lit(MISSING))
-        .when(_is_infinite(c))
-        .then(nw.lit(INFINITE))
-        .when((c < -_rules.OVERSHOOT) | (c > 1 + _rules.OVERSHOOT))
-        .then(nw.lit(OUTSIDE))
-        .when(is_number(c))
-        .then(nw.lit(OK))
-        .otherwise(nw.lit(MISSING))
-    )
+    outside = (c < -_rules.OVERSHOOT) | (c > 1 + _rules.OVERSHOOT)
+    return first_state((is_missing(c), MISSING), (_is_infinite(c), INFINITE), (outside, OUTSIDE), (is_number(c), OK))
 
 
 def outcome_state(z: nw.Expr) -> nw.Expr:
     """Return OK, MISSING, INFINITE, FRACTION or OTHER for a float column."""
-    return (
-        nw.when(z.is_null() | z.is_nan())
-        .then(nw.lit(MISSING))
-        .when((z == 0) | (z == 1))
-        .then(nw.lit(OK))
-        .when((z > 0) & (z < 1))
-        .then(nw.lit(FRACTION))
-        .when(_is_infinite(z))
-        .then(nw.lit(INFINITE))
-        .when(is_number(z))
-        .then(nw.lit(OTHER))
-        .otherwise(nw.lit(MISSING))
-    )
+    in_range = ((z == 0) | (z == 1), OK), ((z > 0) & (z < 1), FRACTION)
+    return first_state((is_missing(z), MISSING), *in_range, (_is_infinite(z), INFINITE), (is_number(z), OTHER))
 
 
 def weight_state(w: nw.Expr) -> nw.Expr:
     """Return OK, MISSING, INFINITE, NEGATIVE or TOO_LARGE for a float column."""
-    return (
-        nw.when(w.is_null() | w.is_nan())
-        .then(nw.lit(MISSING))
-        .when(_is_infinite(w))
-        .then(nw.lit(INFINITE))
-        .when(w < 0)
-        .then(nw.lit(NEGATIVE))
-        .when(w >= _rules.LARGEST_WEIGHT)
-        .then(nw.lit(TOO_LARGE))
-        .when(is_number(w))
-        .then(nw.lit(OK))
-        .otherwise(nw.lit(MISSING))
-    )
+    finite = (w < 0, NEGATIVE), (w >= _rules.LARGEST_WEIGHT, TOO_LARGE), (is_number(w), OK)
+    return first_state((is_missing(w), MISSING), (_is_infinite(w), INFINITE), *finite)
 
 
 def together(states: Sequence[nw.Expr]) -> nw.Expr:

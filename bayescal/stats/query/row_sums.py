@@ -89,13 +89,7 @@ class KeySums:
 
 
 def row_sums(
-    frame: Any,
-    classifiers: Sequence[dict[str, str]],
-    weights: str | None,
-    by: list[str],
-    bins: Edges,
-    *,
-    labels: str = "by",
+    frame: Any, classifiers: Sequence[dict[str, str]], weights: str | None, by: list[str], bins: Edges, *, labels: str
 ) -> KeySums:
     """Count and sum the rows of a frame of any engine."""
     source = opened(frame)
@@ -293,25 +287,14 @@ def rows_read(
     log_losses = [_loss_sums(*(floats[f"{kind}{i}"] for kind in ("wg", "gg", "inf"))) for i in query.numbers]
     if not all(np.isfinite(sums).all() for sums in [*deviation, *deviation_sq, *loss_sq]):
         raise ValueError("`frame` has NaN that its engine did not report; remove or repair these rows.")
-    weight, weight_sq, largest = map(floats.get, ("v", "vv", "most"))
+    weight, weight_sq, most = map(floats.get, ("v", "vv", "most"))
     differences: dict[str, Any] = {}
     if len(query.numbers) == 2:
         none = np.zeros(len(n))
         infinite = {kind: floats["inf"] if loss == "g" else none for kind, loss in LOSSES.items()}
         differences = {kind: _loss_sums(floats[kind], floats[f"{kind}_sq"], infinite[kind]) for kind in DIFFERENCES}
     return KeySums(
-        n,
-        index,
-        outcome,
-        deviation,
-        deviation_sq,
-        loss_sq,
-        log_losses,
-        weight,
-        weight_sq,
-        largest,
-        groups,
-        **differences,
+        n, index, outcome, deviation, deviation_sq, loss_sq, log_losses, weight, weight_sq, most, groups, **differences
     )
 
 
@@ -387,7 +370,7 @@ def framed(
 ) -> Iterator[tuple[Any, KeySums]]:
     """Yield the label and the sums of each group of rows; the label is None if there are no groups."""
     _checks.one_of("target", target, TARGETS)
-    for label, rows in row_sums(frame, classifiers, weights, names_of_columns("by", by), bins).split():
+    for label, rows in row_sums(frame, classifiers, weights, names_of_columns("by", by), bins, labels="by").split():
         require_weight(rows, "" if label is None else f" in group {label!r}")
         yield label, rows
 

@@ -3,22 +3,18 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from bayescal import _packages
-from bayescal._arrays import Floats
+from bayescal._arrays import Floats, Generator, pm, xr
 from bayescal.clinical.curve.posterior import DEVIATIONS, DRIFT_SDS, RANGES, SIGMAS, SUB_MODELS, SmoothCurvePosterior
 from bayescal.clinical.slope.posterior import RecalibrationPosterior
 from bayescal.draws import BinDraws
 from bayescal.estimands.errors import e90_bins, ece, largest_error
 from bayescal.posterior.shrinkage.prior import EXACT
 from bayescal.verify.named import Moments, below, by_name
-
-if TYPE_CHECKING:
-    import pymc as pm
-    import xarray as xr
 
 #: The distribution functions are compared at these quantiles.
 PROBS = (0.025, 0.25, 0.5, 0.75, 0.975)
@@ -66,7 +62,7 @@ class RecalibrationTwin:
         )
         return self._quantities(intercept, slope, bisected(x, rate, intercept, slope), observed / expected)
 
-    def of_closed_form(self, n_draws: int, rng: np.random.Generator) -> Mapping[str, Any]:
+    def of_closed_form(self, n_draws: int, rng: Generator) -> Mapping[str, Any]:
         """Return the same quantities from draws of the grid."""
         draws = self.posterior.sample(n_draws, rng=rng)
         large, ratio = self.posterior.in_the_large(draws, rng=rng), self.posterior.observed_expected(draws, rng=rng)
@@ -76,14 +72,8 @@ class RecalibrationTwin:
         events: dict[str, Any] = {}
         for name, values in (("intercept", intercept), ("slope", slope)):
             events |= below(name, values, self.posterior.quantile(name, PROBS).round(3).tolist())
-        return {
-            "intercept": intercept,
-            "slope": slope,
-            "in_the_large": in_the_large,
-            "observed_expected": ratio,
-            "product": (intercept + 1) * slope,
-            **events,
-        }
+        named = {"intercept": intercept, "slope": slope, "in_the_large": in_the_large, "observed_expected": ratio}
+        return {**named, "product": (intercept + 1) * slope, **events}
 
 
 def bisected(x: Floats, rate: Floats, intercept: Floats, slope: Floats) -> Floats:
@@ -208,7 +198,7 @@ class SmoothCurveTwin:
         mass = chains["rate"] / chains["rate"].sum(axis=1, keepdims=True)
         return {**quantities(accuracy, self.posterior.confidence, mass), **events}
 
-    def of_closed_form(self, n_draws: int, rng: np.random.Generator) -> Mapping[str, Any]:
+    def of_closed_form(self, n_draws: int, rng: Generator) -> Mapping[str, Any]:
         """Return the same quantities from the Laplace approximations."""
         draws = self.posterior.sample(n_draws, rng=rng)
         events = {f"P({key})": Moments(p) for key, p in self.posterior.probabilities.items()}

@@ -2,22 +2,18 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.special import betaln, gammaln, softmax
 
 from bayescal import _packages
-from bayescal._arrays import Floats
+from bayescal._arrays import Floats, Generator, pm, xr
 from bayescal.posterior.pooling.evidence import GroupBins
 from bayescal.posterior.pooling.posterior import PooledPosterior
 from bayescal.posterior.pooling.prior import ALONE, COMMON, PoolingPrior
 from bayescal.posterior.random_effects import DEGREES, RandomEffectsPosterior
 from bayescal.verify.named import Moments, below, by_name
-
-if TYPE_CHECKING:
-    import pymc as pm
-    import xarray as xr
 
 #: Scales of the checks: few, so that the weights of a Dirichlet are far from 0.
 SCALES: dict[str, Any] = {"drift_sds": ((0.0, 0.0), (0.5, 0.0), (0.7, 0.7)), "taus": (0.0, 0.2), "pseudo_groups": 12.0}
@@ -78,7 +74,7 @@ class UniformAccuracies:
         """Log marginal likelihoods, shape (n_groups,)."""
         return np.asarray(betaln(1 + self.bins.k, 1 + self.bins.n - self.bins.k).sum(axis=1))
 
-    def draw(self, group: int, count: int, rng: np.random.Generator) -> tuple[None, Floats]:
+    def draw(self, group: int, count: int, rng: Generator) -> tuple[None, Floats]:
         """Draw accuracies of one group, shape (count, n_bins)."""
         n, k = self.bins.n[group], self.bins.k[group]
         return None, rng.beta(1 + k, 1 + n - k, (count, len(n)))
@@ -136,7 +132,7 @@ class PoolingTwin:
                 accuracy[g, rows] = h
         return self._named(accuracy, self._masses(size, rng))
 
-    def _masses(self, size: int, rng: np.random.Generator) -> Floats:
+    def _masses(self, size: int, rng: Generator) -> Floats:
         """Draw masses; precisions have probabilities by SciPy's Dirichlet-multinomial distribution."""
         from scipy.stats import dirichlet_multinomial
 
@@ -149,7 +145,7 @@ class PoolingTwin:
         rate = rng.standard_gamma(c[:, None] * self.bins.share + rows[:, None])
         return np.asarray(rate / rate.sum(axis=2, keepdims=True))
 
-    def of_closed_form(self, n_draws: int, rng: np.random.Generator) -> Mapping[str, Any]:
+    def of_closed_form(self, n_draws: int, rng: Generator) -> Mapping[str, Any]:
         """Draw the same quantities with the package."""
         draws = posterior_of(self.bins, self.curve, self.prior).sample(n_draws, rng=rng)
         return self._named(draws.accuracy, draws.mass)
@@ -268,7 +264,7 @@ class RandomEffectsTwin:
         chains = by_name(tree, ["mean", "spread", "new"])
         return {**chains, **self._events(chains)}
 
-    def of_closed_form(self, n_draws: int, rng: np.random.Generator) -> Mapping[str, Floats | Moments]:
+    def of_closed_form(self, n_draws: int, rng: Generator) -> Mapping[str, Floats | Moments]:
         """Draw with the package, with the exact moments of the mean."""
         posterior = RandomEffectsPosterior(self.estimate[None], self.error[None], self.scale)
         mean, spread, new = (values[:, 0] for values in posterior.sample(n_draws, rng))

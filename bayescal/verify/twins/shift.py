@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from bayescal import _packages
-from bayescal._arrays import Floats
+from bayescal._arrays import Floats, Generator, pm, xr
 from bayescal.estimands.errors import ece
 from bayescal.posterior.shrinkage.prior import ShrinkagePrior
 from bayescal.shift.class_frequencies_posterior import ALPHA, ClassPriorPosterior
@@ -15,10 +15,6 @@ from bayescal.shift.label_shift_result import LabelShiftEvaluation
 from bayescal.shift.shifted_bins import ShiftedBins
 from bayescal.shift.statistics import CellShiftPosterior, total_variation
 from bayescal.verify.named import below, by_name
-
-if TYPE_CHECKING:
-    import pymc as pm
-    import xarray as xr
 
 
 def frequency_model(posterior: ClassPriorPosterior) -> "pm.Model":
@@ -108,7 +104,7 @@ class CellShiftTwin:
         sides = np.where(equal[:, None, None], chains["common"][:, None], chains["sides"])
         return self._named(sides, chains["probability"])
 
-    def of_closed_form(self, n_draws: int, rng: np.random.Generator) -> Mapping[str, Any]:
+    def of_closed_form(self, n_draws: int, rng: Generator) -> Mapping[str, Any]:
         """Draw with the package, with new proposals for every `DRAWS_PER_SET` draws."""
         sets = range(-(-n_draws // DRAWS_PER_SET))
         sides = np.concatenate([self.posterior.sample(DRAWS_PER_SET, rng=rng) for _ in sets])
@@ -129,12 +125,8 @@ class CellShiftTwin:
 def quantities(sides: Floats) -> dict[str, Floats]:
     """Return the quantities of pairs of distributions, shape (n_draws, 2, n_cells), that are compared and ranked."""
     source, target = sides[:, 0], sides[:, 1]
-    return {
-        "source": source,
-        "target": target,
-        "difference": target - source,
-        "total variation": total_variation(sides),
-    }
+    both = {"source": source, "target": target, "difference": target - source}
+    return {**both, "total variation": total_variation(sides)}
 
 
 #: The sub-model of the shrinkage prior that is written in PyMC: a smooth drift, and many bins off.
@@ -164,7 +156,7 @@ class LabelShiftTwin:
         chains = by_name(tree, ["ece", "pi"])
         return self._named(chains["ece"], chains["pi"][:, 1])
 
-    def of_closed_form(self, n_draws: int, rng: np.random.Generator) -> Mapping[str, Any]:
+    def of_closed_form(self, n_draws: int, rng: Generator) -> Mapping[str, Any]:
         """Draw with the package; class frequencies are those of the evaluation."""
         errors = ece(self.evaluation.posterior.sample(n_draws, rng=rng)).values
         return self._named(errors, self.evaluation.priors.drawn[:, 1])

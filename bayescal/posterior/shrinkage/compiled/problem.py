@@ -227,22 +227,10 @@ def integrate(p, drift, slab, runs, amounts, grids):
         last = noise.evidence(END, p, end, grids.last, grids.spare, MOST_HALF)
     log_evidence[9] = first[0] + last[0]
     ends = (first[1], first[2], last[1], last[2])
-    integration = Integration(
-        frame,
-        smooth,
-        dense,
-        sparse,
-        small,
-        (rim, rims, unfinished, rims_small),
-        cells,
-        middle,
-        low,
-        high,
-        (m, width),
-        (m_any, width_any),
-        ends,
+    at_rim, normal, normal_any = (rim, rims, unfinished, rims_small), (m, width), (m_any, width_any)
+    return log_evidence, Integration(
+        frame, smooth, dense, sparse, small, at_rim, cells, middle, low, high, normal, normal_any, ends
     )
-    return log_evidence, integration
 
 
 @outer

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit, logsumexp
 
-from bayescal._arrays import Floats
+from bayescal._arrays import Floats, Generator
 from bayescal.posterior.beta_binomial import quick_absolute_gap, squared_gap
 from bayescal.posterior.shrinkage.independent import integrated
 from bayescal.posterior.shrinkage.independent.drift import DriftingBins
@@ -223,7 +223,7 @@ class IndependentSubModel:
         bins, models = self.family.coarse
         return models[self.name].log_evidence - float(bins.drifting.log_likelihood(bins.drifting.logit))
 
-    def draw(self, count: int, rng: np.random.Generator) -> SubModelDraws:
+    def draw(self, count: int, rng: Generator) -> SubModelDraws:
         """Draw by importance sampling over the drift, with resampling."""
         bins, models = self.family.coarse
         model = models[self.name]

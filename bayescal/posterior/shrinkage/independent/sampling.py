@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import expit
 
-from bayescal._arrays import Bools, Floats, Indices
+from bayescal._arrays import Bools, Floats, Generator, Indices
 from bayescal.posterior.shrinkage.independent.integrated import BinLikelihoods, IntegratedSubModel
 from bayescal.stats.sums import effective_number
 
@@ -56,9 +56,7 @@ class BinState(NamedTuple):
     rho: Floats
 
 
-def importance_sample(
-    bins: BinLikelihoods, model: IntegratedSubModel, count: int, rng: np.random.Generator
-) -> ImportanceSample:
+def importance_sample(bins: BinLikelihoods, model: IntegratedSubModel, count: int, rng: Generator) -> ImportanceSample:
     """Draw nodes by their mass, then a drift uniformly from the rectangle around each."""
     nodes = model.nodes.take(systematic(model.share, count, rng))
     t = nodes.low_t + nodes.width_t * rng.random(count)
@@ -73,9 +71,7 @@ def importance_sample(
     return ImportanceSample(a, s, eta, log_density - nodes.log_density, nodes.kappa)
 
 
-def _without_drift(
-    bins: BinLikelihoods, model: IntegratedSubModel, count: int, rng: np.random.Generator
-) -> ImportanceSample:
+def _without_drift(bins: BinLikelihoods, model: IntegratedSubModel, count: int, rng: Generator) -> ImportanceSample:
     """Like `importance_sample`, but for sub-models without drift: all weights are equal."""
     zero, eta = np.zeros(count), np.tile(bins.drifting.logit, (count, 1))
     if model.residual == "sparse":
@@ -85,9 +81,7 @@ def _without_drift(
     return ImportanceSample(zero, zero, eta, zero, model.nodes.kappa[systematic(model.share, count, rng)])
 
 
-def draw(
-    bins: BinLikelihoods, model: IntegratedSubModel, count: int, rng: np.random.Generator
-) -> tuple[BinState, float]:
+def draw(bins: BinLikelihoods, model: IntegratedSubModel, count: int, rng: Generator) -> tuple[BinState, float]:
     """Draw from one sub-model; also return the effective size of the importance sample."""
     if model.drift:
         proposed = importance_sample(bins, model, count, rng)
@@ -117,13 +111,13 @@ def draw(
     return BinState(accuracy, off, sample.a, sample.s, tau, rho), proposed.effective_size
 
 
-def _accuracies(eta: Floats, kappa: Floats, n: Floats, k: Floats, rng: np.random.Generator) -> Floats:
+def _accuracies(eta: Floats, kappa: Floats, n: Floats, k: Floats, rng: Generator) -> Floats:
     """Draw the accuracies of bins that are off from their conjugate Beta posteriors."""
     tiny = np.finfo(float).tiny
     return rng.beta(np.maximum(kappa * expit(eta) + k, tiny), np.maximum(kappa * expit(-eta) + (n - k), tiny))
 
 
-def _categorical(log_weights: Floats, rng: np.random.Generator, rows: Indices | None = None) -> Indices:
+def _categorical(log_weights: Floats, rng: Generator, rows: Indices | None = None) -> Indices:
     """Draw a column for each row, or for each of the given `rows`, by unnormalised log weights."""
     cumulative = np.exp(log_weights - log_weights.max(axis=1, keepdims=True)).cumsum(axis=1)
     cumulative /= cumulative[:, -1:]
@@ -132,7 +126,7 @@ def _categorical(log_weights: Floats, rng: np.random.Generator, rows: Indices | 
     return (cumulative <= rng.random((len(cumulative), 1))).sum(axis=1)
 
 
-def systematic(weights: Floats, count: int, rng: np.random.Generator) -> Indices:
+def systematic(weights: Floats, count: int, rng: Generator) -> Indices:
     """Draw indices by weight with systematic resampling (Kitagawa 1996), which has little variance; shuffle them."""
     cumulative = np.cumsum(weights)
     index = np.searchsorted(cumulative / cumulative[-1], (np.arange(count) + rng.random()) / count, side="right")
