@@ -77,6 +77,8 @@ DRAWS = {
     "GroupedNetBenefit": "result.overall.net_benefit[model]", "LossRatio": "result.mean_ratio",
     "SelectivePrediction": "result.risk[model]", "TopK": "result[1].ece",
     "CumulativePosterior": "result.kuiper", "CumulativeDifference": "result.posterior().kuiper",
+    "SubpopulationPosterior": "result.kuiper", "SubpopulationDifference": "result.posterior().kuiper",
+    "SubpopulationComparison": "result.posterior().kuiper",
     "JudgeReport": "result.sensitivity", "PartlyObservedBand": "result[1.0].ece",
     "ClassPriors": "result.draws", "ShiftEvidence": "result.total_variation", "LabelShiftClasses": "result[label].ece",
     "SurvivalHorizons": "result[horizon].ece", "CalibrationMonitor": "monitor.evaluate().ece",
@@ -384,8 +386,8 @@ TABLE = (
     Meant("lossbefore beforeloss", "The loss before recalibration is", ("before",), of="LossRatio"),
     Meant("lossafter afterloss", "The loss after recalibration is", ("after",), of="LossRatio"),
     Meant("draws samples", "Draws of the statistics are `kuiper` and `kolmogorov_smirnov`, those of the curve",
-          ("curve",), of="CumulativePosterior"),
-    Meant("posterior cempbound", "It needs outcomes 0 and 1 and their probabilities. For other responses there are",
+          ("curve",), of="CumulativePosterior SubpopulationPosterior"),
+    Meant("cempbound", "It needs outcomes 0 and 1 and their probabilities. For other responses there are",
           ("kuiper_interval` and `band",), of="SubpopulationDifference"),
     Meant("differencesbydataset", "Differences on each data set are", ("by_dataset()",)),
     Meant("evaluations", "The comparison of each data set is", ("comparisons[name]",), of="ComparisonOverDatasets"),
@@ -464,7 +466,7 @@ CALLS = {
     "cumulative.screen": "It compares every group of a column.",
     **{
         f"{result}.{name}": f"Pass both ends of the interval, as in `{name}(0.2, 0.6)`."
-        for result in ("CumulativeDifference", "SubpopulationDifference")
+        for result in ("CumulativeDifference", "SubpopulationDifference", "SubpopulationComparison")
         for name in ("slope", "zoom")
     },
     "CalibrationMonitor.evidence": "A reference is `reference=(start, end)`.",

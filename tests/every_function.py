@@ -171,6 +171,12 @@ CALLS = {
     ),
     "cumulative_difference": lambda r: bc.cumulative_difference(r.y, r.p, **r.weights),
     "cumulative_difference, posterior": lambda r: bc.cumulative_difference(r.y, r.p).posterior(50, rng=1),
+    "subpopulation, posterior": lambda r: bc.cumulative.subpopulation(r.y, r.p, r.g == r.g[0], **r.weights).posterior(
+        **FAST
+    ),
+    "cumulative.compare_subpopulations": lambda r: bc.cumulative.compare_subpopulations(
+        r.y, r.p, r.g == r.g[0], r.g != r.g[0], **r.weights
+    ),
     "cumulative_difference_subpopulation": lambda r: bc.cumulative_difference_subpopulation(
         r.y, r.p, r.g == 0, **r.weights
     ),
@@ -274,6 +280,7 @@ PLOTS = {
     "plot_posterior": "evaluate",
     "plot_recalibration": "recalibration",
     "plot_reliability": "evaluate",
+    "cumulative.plot_subpopulation": "cumulative_difference_subpopulation",
     "decisions.plot_selective": "selective, several",
     "decisions.plot_top_k": "top_k",
 }

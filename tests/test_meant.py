@@ -68,6 +68,8 @@ RESULTS = {
     "CumulativeDifference": bc.cumulative_difference(Y, P),
     "SubpopulationDifference": bc.cumulative_difference_subpopulation(Y, P, P > 0.5),
     "CumulativePosterior": bc.cumulative_difference(Y, P).posterior(50, rng=1),
+    "SubpopulationPosterior": bc.cumulative_difference_subpopulation(Y, P, SITE == 0).posterior(50, rng=1),
+    "SubpopulationComparison": bc.cumulative.compare_subpopulations(Y, P, SITE == 0, SITE == 1),
     "Evidence": MONITOR.evidence(rng=1),
     "ConfidenceSequence": MONITOR.confidence_sequence(),
     "SurvivalHorizons": bc.evaluate_survival(TIMES, Y, np.column_stack([P / 2, P]), horizon=[5, 10], **FAST),
@@ -473,7 +475,7 @@ TRIED = [
     ("LossRatio", "loss_ratio", "`mean_ratio`"),
     ("CumulativeDifference", "ks_statistic", "`kolmogorov_smirnov`"),
     ("CumulativeDifference", "p_value", "`p_kuiper` and `p_kolmogorov_smirnov`"),
-    ("SubpopulationDifference", "posterior", "`kuiper_interval` and `band`"),
+    ("SubpopulationDifference", "c_emp_bound", "`kuiper_interval` and `band`"),
     ("CumulativePosterior", "samples", "`curve`"),
     ("Evidence", "e_value", "`values`"),
     ("Evidence", "p_value", "`p_values`"),
@@ -524,7 +526,7 @@ STATISTICS = (
 OF_OTHERS = (*STATISTICS, "pvalue", "p_value", "p_values", "rhat", "ess", "to_pandas", "to_dataframe", "to_csv", "plot")
 #: Results without draws of one quantity.
 WITHOUT_DRAWS = (
-    *("CalibrationTests", "CorpDecomposition", "Evidence", "MurphyDecomposition", "Plan", "SubpopulationDifference"),
+    *("CalibrationTests", "CorpDecomposition", "Evidence", "MurphyDecomposition", "Plan"),
     *("CheckPlan", "SubpopulationScreen", "WeightReport", "ConfidenceSequence", "LogisticRecalibration"),
 )
 

@@ -38,6 +38,7 @@ def numbers_of(name):
         ("cumulative_weak", "cumulative_weak.json", "cumulative.md"),
         ("figures_of_the_paper", "figures_of_the_paper.json", "figures_of_the_paper.md"),
         ("subpopulation_coverage", "subpopulation_coverage.json", "cumulative_posterior.md"),
+        ("subpopulation_posterior", "subpopulation_posterior.json", "cumulative_posterior.md"),
         ("net_benefit", "net_benefit.json", "net_benefit.md"),
         ("net_benefit_clusters", "net_benefit_clusters.json", "net_benefit.md"),
         ("loss_ratio", "loss_ratio.json", "loss_ratio.md"),
@@ -210,6 +211,20 @@ def test_intervals_of_subpopulations_contain_the_truth():
     assert min(row["interval"] for row in rows if row["difference"] != "none") >= 0.98
     assert min(row["interval"] for row in rows) >= 0.92
     assert min(row["band"] for row in rows) >= 0.93
+
+
+def test_posteriors_of_subpopulations_contain_the_truth():
+    numbers = numbers_of("subpopulation_posterior.json")
+    rows = [dict(zip(numbers["columns"], row, strict=True)) for row in numbers["rows"]]
+    for family in dict.fromkeys(row["family"] for row in rows):
+        for quantity in ("kuiper", "kolmogorov_smirnov"):
+            mine = [r for r in rows if (r["family"], r["quantity"], r["method"]) == (family, quantity, "pooled")]
+            assert min(row["coverage"] for row in mine) >= 0.85
+            assert np.mean([row["coverage"] for row in mine]) >= 0.937
+    plain = [row for row in rows if row["family"] == "0 or 1" and row["quantity"] == "kuiper"]
+    pooled, today = ([r for r in plain if r["method"] == name] for name in ("pooled", "without a model"))
+    assert (len(pooled), np.mean([row["coverage"] for row in pooled]) >= 0.94) == (120, True)
+    assert all(one["width"] < 0.8 * other["width"] for one, other in zip(pooled, today, strict=True))
 
 
 @pytest.mark.parametrize(("quantity", "least", "mean"), [("net benefit", 0.8, 0.94), ("difference", 0.78, 0.94)])

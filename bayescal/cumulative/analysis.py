@@ -228,7 +228,7 @@ def compare_subpopulations(
     groups = [read_member(each, rows, name) for name, each in (("a", a), ("b", b))]
     if (common := groups[0] & groups[1]).any():
         hint = "Compare `a` with the rows of `b` that are not in `a`, as in `b & ~a`."
-        _checks.refuse("b", "must not mark rows of `a`", common, groups[1], hint)
+        _checks.refuse("b", "must not mark rows of `a`", common, hint=hint, verb=("does", "do"))
     matched = MatchedRows.of(rows, *groups)
     steps = compared_steps(matched, weighted=rows.weight is not None)
     question = f"cumulative difference between {names[0]} and {names[1]}"

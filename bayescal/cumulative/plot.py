@@ -225,9 +225,8 @@ def plot_subpopulation(
     'mean response'
     """
     if not isinstance(sub, SubpopulationDifference) or sub.rows is None or sub.member is None:
-        raise TypeError(
-            f"`sub` must be a SubpopulationDifference from `bayescal.cumulative.subpopulation`, not {type(sub).__name__}."
-        )
+        rule = "`sub` must be a SubpopulationDifference from `bayescal.cumulative.subpopulation`"
+        raise TypeError(f"{rule}, not {type(sub).__name__}.")
     bins = _checks.whole_number("bins", bins)
     _checks.one_of("binning", binning, (EFFECTIVE, EQUAL_WIDTH))
     if axes is None:

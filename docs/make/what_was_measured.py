@@ -34,6 +34,7 @@ PAGES = {
     "differences": "comparing",
     "cumulative_coverage": "cumulative_posterior",
     "subpopulation_coverage": "cumulative_posterior",
+    "subpopulation_posterior": "cumulative_posterior",
     "net_benefit_clusters": "net_benefit",
     "survival_comparison": "survival",
     "survival_weak": "survival",
@@ -377,6 +378,11 @@ INTERVALS = (
             Study("subpopulation_coverage", share=lambda row: row["interval"]),
             Study("subpopulation_coverage", share=lambda row: row["band"], about="band"),
         ),
+    ),
+    Interval(
+        "posterior of subpopulations",
+        ("SubpopulationPosterior", "SubpopulationComparison"),
+        (Study("subpopulation_posterior", {"method": "pooled"}),),
     ),
     Interval("number of rows for c_emp", ("number of rows for c_emp",), reason="a bound of Massart, not an estimate"),
     Interval(

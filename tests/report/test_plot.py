@@ -75,6 +75,14 @@ DRAWN = {
     ),
     "TopK": (lambda: bc.decisions.top_k(LABELS, MATRIX, **FAST), bc.decisions.plot_top_k),
     "CumulativeDifference": (lambda: bc.cumulative.difference(Y, P), bc.cumulative.plot_cumulative),
+    "SubpopulationComparison": (
+        lambda: bc.cumulative.compare_subpopulations(Y, P, HALVES, ~HALVES),
+        bc.cumulative.plot_cumulative,
+    ),
+    "SubpopulationPosterior": (
+        lambda: bc.cumulative.subpopulation(Y, P, HALVES).posterior(50, rng=1),
+        "score (axis:",
+    ),
     "SubpopulationDifference": (lambda: bc.cumulative.subpopulation(Y, P, HALVES), bc.cumulative.plot_cumulative),
     "Evidence": (lambda: MONITOR.evidence(rng=1), bc.monitoring.plot_evidence),
     "ConfidenceSequence": (MONITOR.confidence_sequence, bc.monitoring.plot_confidence_sequence),
