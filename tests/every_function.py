@@ -171,11 +171,11 @@ CALLS = {
     ),
     "cumulative_difference": lambda r: bc.cumulative_difference(r.y, r.p, **r.weights),
     "cumulative_difference, posterior": lambda r: bc.cumulative_difference(r.y, r.p).posterior(50, rng=1),
-    "subpopulation, posterior": lambda r: bc.cumulative.subpopulation(r.y, r.p, r.g == r.g[0], **r.weights).posterior(
-        **FAST
-    ),
+    "cumulative.subpopulation, posterior": lambda r: bc.cumulative.subpopulation(
+        r.y, r.p, r.g == 0, **r.weights
+    ).posterior(**FAST),
     "cumulative.compare_subpopulations": lambda r: bc.cumulative.compare_subpopulations(
-        r.y, r.p, r.g == r.g[0], r.g != r.g[0], **r.weights
+        r.y, r.p, r.g == 0, r.g == 1, **r.weights
     ),
     "cumulative_difference_subpopulation": lambda r: bc.cumulative_difference_subpopulation(
         r.y, r.p, r.g == 0, **r.weights

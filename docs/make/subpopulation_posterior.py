@@ -201,8 +201,9 @@ def tables(numbers: dict[str, Any]) -> dict[str, str]:
     again = {tuple(row[name] for name in kind) for row in rows if row["first"] is not None}
     repeats, draws = numbers["repeats"], numbers["draws"]
     shown = (
-        f"{repeats} data sets of {N_ROWS} rows per kind, {draws} draws. Kinds in which the coverage of a pooled interval "
-        f"was below {BAR:g} ({len(again)}) were measured again in {4 * repeats} fresh data sets, whose share counts."
+        f"{repeats} data sets of {N_ROWS} rows per kind, {draws} draws. Kinds in which the coverage of a pooled "
+        f"interval was below {BAR:g} ({len(again)}) were measured again in {4 * repeats} fresh data sets, whose share "
+        "counts."
     )
     return {"posteriors of subpopulations": f"{shown}\n\n{table(HEAD, cells(lines, FORM))}"}
 
