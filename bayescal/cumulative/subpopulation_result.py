@@ -286,6 +286,7 @@ class SubpopulationComparison(Cumulative):
         >>> a = np.arange(4000) % 4 == 0
         >>> compared = bc.cumulative.compare_subpopulations(rows.outcome + 0.2 * a, rows.confidence, a, ~a)
         >>> compared.posterior(rng=1).kuiper
+        Draws(kuiper: mean 0.1978, 95 % interval [0.1685, 0.2259], 4000 draws)
         """
         from bayescal.cumulative.subpopulation_posterior import posterior_of_groups
 

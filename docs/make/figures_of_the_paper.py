@@ -87,7 +87,6 @@ def of_figure(figure: int) -> dict[str, Any]:
     rows = rows_of_figure(figure)
     result, exact = result_of(figure, rows, rows.outcome), exact_curve(figure, rows)
     band, caption = result.band(PROB), captions()[figure]
-    posterior = [] if figure in SUBPOPULATIONS else list(result.posterior(rng=figure).kuiper.interval(PROB))
     return {
         "figure": figure,
         "agree": sum(ours == theirs for ours, theirs in zip(printed(result)[1:], caption[1:], strict=True)),
@@ -101,7 +100,7 @@ def of_figure(figure: int) -> dict[str, Any]:
         "exact": float(np.ptp(exact)),
         "inside": bool(((exact[1:] >= band.low) & (exact[1:] <= band.high)).all()),
         "interval": list(result.kuiper_interval(PROB)),
-        "posterior": posterior,
+        "posterior": list(result.posterior(rng=figure).kuiper.interval(PROB)),
     }
 
 
@@ -219,7 +218,7 @@ def tables(numbers: Mapping[str, Any]) -> dict[str, str]:
         {**row, "unit": 10 ** -row["decimals"], "low": row["orders"][0], "high": row["orders"][1]} for row in ties
     ]
     head = "Figure | Rows: | Kuiper: | / sigma: | Kolmogorov-Smirnov: | / sigma: | Digits that agree"
-    own = f"P uncorrected: | P-value: | Exact Kuiper: | {prob:g} % interval, no model"
+    own = f"P uncorrected: | P-value: | Exact Kuiper: | {prob:g} % interval, no model | {prob:g} % posterior interval"
     return {
         "agreement": (
             f"bayescal {numbers['bayescal']}: {agree} of {printed} printed numbers of {len(figures)} captions agree in "
@@ -229,14 +228,14 @@ def tables(numbers: Mapping[str, Any]) -> dict[str, str]:
             f"The exact curve lies within the {prob:g} % band at every score in "
             f"{sum(row['inside'] for row in figures)} of {len(figures)} figures. The exact Kuiper statistic lies in\n"
             f"{len(without)} of {len(figures)} intervals without a model, and in {len(with_model)} of {len(others)} "
-            "posterior intervals.\n"
+            "posterior intervals of scores.\n"
         ),
         "captions_subpopulations": table(head, map(_caption, of_members)),
         "captions_calibration": table(head, map(_caption, others)),
         "subpopulations": table(
             f"Figure | sigma, published: | sigma, null: | Kuiper / null sigma: | {own}", map(_own, of_members)
         ),
-        "calibration": table(f"Figure | sigma: | {own} | {prob:g} % posterior interval", map(_own, others)),
+        "calibration": table(f"Figure | sigma: | {own}", map(_own, others)),
         "cells": (
             f"With scores computed as $(j + 0.5) / m$, which differ by at most {numbers['cells']['apart']:.1g}, the "
             f"Kolmogorov-Smirnov statistic of\nFigure 3 is {numbers['cells']['ks']:#.4g} instead of {three.ks}, and "
@@ -274,7 +273,7 @@ def _own(row: Mapping[str, Any]) -> list[Any]:
     values = [f"{row['sigma']:.5f}", *p_values, f"{row['exact']:.4f}"]
     if row["figure"] in SUBPOPULATIONS:
         values[1:1] = [f"{row['null_sigma']:.5f}", f"{row['kuiper_in_sigma']:#.4g}"]
-    ends = (row[name] for name in ("interval", "posterior") if row[name])
+    ends = (row[name] for name in ("interval", "posterior"))
     return [row["figure"], *values, *(f"{low:.4f} to {high:.4f}" for low, high in ends)]
 
 
