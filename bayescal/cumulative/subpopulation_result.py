@@ -165,7 +165,7 @@ class SubpopulationDifference(Cumulative):
         weak = self.attenuation < STATED_ATTENUATION
         share = f"{100 * self.attenuation:.0f} %"
         text = f"Observed values show about {share} of the difference, because members are part of means; draws do not."
-        return [*[text] * weak, *left_out(rows.left_out[:1], (self.group,), ("other rows",))]
+        return [*[text] * weak, *left_out(rows.left_out[:1], (self.group,), ("others",))]
 
     @cached_property
     def _attenuation(self) -> Attenuation:
