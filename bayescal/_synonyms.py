@@ -307,6 +307,12 @@ TABLE = (
           "`bayescal.evaluate(labels, matrix, target='classwise', binning='equal-mass').ece"),
     Meant("sce classwiseece staticcalibrationerror", "The classwise ECE is", (),
           "bayescal.evaluate(labels, matrix, target='classwise').ece"),
+    Meant("marginalcalibrationerror marginalcalibration mcemarginal", "The marginal calibration error is",
+          ("marginal_calibration_error()",), "bayescal.evaluate(labels, matrix, target='classwise')"
+          ".marginal_calibration_error()"),
+    Meant("pooledcalibration pooledece pooledcalibrationerror eventpooled microece", "The error of all pairs of a "
+          "probability and an outcome is", ("pooled_error()",),
+          "bayescal.evaluate(labels, matrix, target='classwise').pooled_error()"),
     Meant("cemp kuiper kuiperstatistic pkuiper", "The Kuiper statistic (c_emp) is", ("kuiper",),
           f"{CUMULATIVE}.kuiper"),
     Meant("ks kserror ksstatistic kolmogorovsmirnov kolmogorovsmirnovstatistic pkolmogorovsmirnov",

@@ -16,7 +16,7 @@ from bayescal.analyses.one import DEFAULT_MODEL, MODELS, MOST_DRAWN, count_rows,
 from bayescal.data.groups import UNNAMED, Clusters, Groups
 from bayescal.data.matrix import ClassRows
 from bayescal.data.predictions import Predictions
-from bayescal.draws import Draws
+from bayescal.draws import BinDraws, Draws
 from bayescal.estimands.classwise import jointly_exact
 from bayescal.estimands.plug_in import null_bins
 from bayescal.posterior.contract import HasHypotheses
@@ -190,6 +190,8 @@ def evaluate_groups(
 
 #: With the seed of the order of the classes, this number seeds which draws have all classes exactly calibrated.
 EXACT_SEED = 1
+#: The same for the draws of pooled pairs, and the largest design effect of the pairs of a row; see `pooled_error`.
+PAIRS_SEED, PAIRS_EFFECT = 2, 2.0
 
 
 def evaluate_classes(
@@ -255,7 +257,17 @@ def evaluate_class_counts(
         evaluate_class=partial(_evaluate_class, counts.by_class, counts.classes, tuple(seeds), arguments),
         correlations=(of_errors, of_residuals),
         order_seed=for_errors,
+        draw_pooled=partial(_draw_pooled, counts.by_class, for_errors, arguments),
     )
+
+
+def _draw_pooled(counts: tuple[BinnedCounts, ...], seed: int, arguments: dict[str, Any]) -> BinDraws:
+    """Draw the bins of the pairs of all classes; their effective number is divided by `PAIRS_EFFECT`."""
+    if any(clusters_of(each) is not None for each in counts):
+        raise ValueError("pooled errors need independent rows, and these are in clusters: leave out `cluster`.")
+    pairs = sum(counts[1:], counts[0])
+    pairs = replace(pairs, weight_sq=pairs.weight_sq * PAIRS_EFFECT)
+    return evaluate_one(pairs, rng=np.random.SeedSequence((seed, PAIRS_SEED)), **arguments).bin_draws
 
 
 def _for_exact(evaluation: Evaluation) -> float | None:

@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from bayescal import _arviz, _checks, _render
 from bayescal._arrays import Bools
@@ -13,7 +14,7 @@ from bayescal._loops import in_threads
 from bayescal._meant import public
 from bayescal._metrics import Table
 from bayescal.data.reading import reading_of
-from bayescal.draws import Draws
+from bayescal.draws import BinDraws, Draws
 from bayescal.estimands import errors
 from bayescal.estimands.classwise import classwise_mean, marginal_mean, root_mean_square
 from bayescal.estimands.plug_in import observed_bins
@@ -69,6 +70,8 @@ class ClasswiseEvaluation(Evaluations):
         Correlation matrices of the copula: first for unsigned errors, then for signed errors.
     order_seed : int
         Seed with which draws are reordered to become joint draws.
+    draw_pooled : callable
+        Returns draws of the bins of all pairs of a probability and an outcome.
 
     References
     ----------
@@ -88,6 +91,7 @@ class ClasswiseEvaluation(Evaluations):
     evaluate_class: Callable[[int], Evaluation]
     correlations: tuple[Floats, Floats]
     order_seed: int
+    draw_pooled: Callable[[], BinDraws]
 
     axis = "class"
 
@@ -160,6 +164,41 @@ class ClasswiseEvaluation(Evaluations):
         """
         values = root_mean_square(self.draws("l2_error")).values
         return Draws(np.where(self.exact, 0.0, values), "rms_error")
+
+    def marginal_calibration_error(self, frequency: ArrayLike | None = None, *, squared: bool = False) -> Draws:
+        r"""Draws of :math:`(\sum_k w_k l_{2,k}^2)^{1/2}` of the l_2 errors of all classes (marginal calibration error).
+
+        It is definition 2.4 of Kumar, Liang and Ma (2019), see `rms_error`, which has equal weights. The plug-in value
+        of its square is in ``table(estimand="squared_l2_error")``.
+
+        Parameters
+        ----------
+        frequency : array-like, shape (n_classes,), optional
+            Weights w of the classes, which sum to 1; by default the observed frequencies.
+        squared : bool, default False
+            Whether to leave out the root.
+        """
+        squares = Draws(self.draws("l2_error").values ** 2)
+        mean = marginal_mean(squares, self._frequency if frequency is None else frequency).values
+        name = "squared_marginal_calibration_error" if squared else "marginal_calibration_error"
+        return Draws(np.where(self.exact, 0.0, mean if squared else np.sqrt(mean)), name)
+
+    def pooled_error(self, estimand: EstimandLike = "ece") -> Draws:
+        """Draws of an error of all pairs of a probability and an outcome, in common bins (pooled calibration).
+
+        It is the event-pooled calibration of Kuleshov and Liang (2015), "Calibrated structured prediction", Advances in
+        Neural Information Processing Systems 28, with one event per class. The variance of the errors of a row is at
+        most twice that of independent pairs, so their effective number is halved.
+
+        Raises
+        ------
+        ValueError
+            If the estimand is no unsigned error of calibration, classes have different bins, or rows are in clusters.
+        """
+        record = as_estimand(estimand)
+        if not record.of_calibration:
+            raise ValueError(f"`estimand` must be an unsigned error of calibration, not {record.name!r}.")
+        return Draws(record.function(self.draw_pooled()).values, f"pooled_{record.name}")
 
     def _means(self, estimand: EstimandLike) -> tuple[Draws, Draws]:
         """Draws of the unweighted and of the weighted mean over classes; both are 0 in draws with all classes exact."""

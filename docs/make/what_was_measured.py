@@ -42,6 +42,7 @@ PAGES = {
     "label_shift": "shift",
     "pooling": "partial_pooling",
     "classwise_means": "classwise",
+    "classwise_pooled": "classwise",
     "bin_sensitivity": "choice_of_bins",
     "judged": "judge",
 }
@@ -482,6 +483,19 @@ INTERVALS = (
         (
             Study("classwise_means", {"method": "rms"}),
             _populations("rms_error"),
+        ),
+    ),
+    Interval(
+        "marginal calibration error",
+        ("marginal calibration error",),
+        (Study("classwise_pooled", {"method": "squared"}, about="squared"),),
+    ),
+    Interval(
+        "pooled calibration error",
+        ("pooled calibration error",),
+        (
+            Study("classwise_pooled", {"method": "pooled"}),
+            Study("classwise_pooled", {"method": "pooled_l2"}, about="l_2 error"),
         ),
     ),
     Interval("top-label ECE", (), (_populations("top_label_ece"),)),

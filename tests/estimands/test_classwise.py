@@ -1,7 +1,12 @@
 """Means over classes."""
 
+import re
+from dataclasses import replace
+from itertools import product
+
 import numpy as np
 import pytest
+from scipy import stats
 
 import bayescal as bc
 from bayescal import Draws
@@ -201,3 +206,148 @@ def test_draws_of_means_over_classes_are_named_after_their_quantity(three_classe
 
 def test_the_root_mean_square_of_two_classes():
     np.testing.assert_allclose(root_mean_square(Draws(np.array([[0.1, 0.7], [0.2, 0.2]]))).values, [0.5, 0.2])
+
+
+@pytest.fixture(scope="module")
+def digits():
+    data = bc.datasets.load_digits()
+    y, p = data.y_true, data.y_prob["random_forest"].astype(np.float64)
+    return y, p, bc.evaluate(y, p, target="classwise", rng=1, draws=1000)
+
+
+def squared_errors(y, p, n_bins=15):
+    """Return the squared plug-in l_2 error of each class: `plugin_ce` of the authors' calibration/utils.py, squared."""
+    squares = []
+    for k in range(p.shape[1]):
+        bins = [p[:, k] * n_bins // 1 == b for b in range(n_bins)]
+        bins[-1] |= p[:, k] == 1
+        in_bin = [(p[rows, k], y[rows] == k) for rows in bins if rows.any()]
+        squares.append(sum(len(c) / len(y) * (c.mean() - z.mean()) ** 2 for c, z in in_bin))
+    return np.array(squares)
+
+
+def test_the_marginal_calibration_error_of_the_digits(digits):
+    """Sum over classes of P(k) times the squared l_2 error of class k: 0.00730, measured apart from this package."""
+    y, p, ev = digits
+    squares, frequency = squared_errors(y, p), np.bincount(y) / len(y)
+    assert round(frequency @ squares, 5) == 0.00730
+    row = ev.table(estimand="squared_l2_error")[1]
+    assert row["quantity"] == "marginal squared_l2_error"
+    assert row["plug_in"] == pytest.approx(frequency @ squares, rel=1e-9)
+    assert bc.plug_in_error(y, p, target="classwise", order=2) == pytest.approx(np.sqrt(squares.mean()), rel=1e-9)
+    draws = ev.marginal_calibration_error(squared=True)
+    low, high = draws.interval()
+    assert (low, high) == pytest.approx((row["low"], row["high"]), rel=1e-9)
+    assert 0.004 < low < frequency @ squares < high < 0.009  # the plug-in value is biased upwards
+    assert draws.name == "squared_marginal_calibration_error"
+
+
+def test_weights_of_the_marginal_calibration_error(digits):
+    """Definition 2.4 of Kumar, Liang and Ma (2019) for any weights; with equal ones it is the root mean square."""
+    _, _, ev = digits
+    joint = ev.draws("l2_error").values
+    weights = np.arange(10) / 45
+    expected = np.where(
+        ev.exact, 0, [np.sqrt(sum(w * e**2 for w, e in zip(weights, draw, strict=True))) for draw in joint]
+    )
+    root = ev.marginal_calibration_error(weights)
+    np.testing.assert_allclose(root.values, expected, rtol=1e-12)
+    np.testing.assert_allclose(ev.marginal_calibration_error(weights, squared=True).values, expected**2, rtol=1e-12)
+    equal = ev.marginal_calibration_error(np.full(10, 0.1))
+    np.testing.assert_allclose(equal.values, ev.rms_error.values, rtol=1e-12)
+    assert root.name == "marginal_calibration_error"
+    with pytest.raises(ValueError, match="sum to 1; it sums to 10"):
+        ev.marginal_calibration_error(np.ones(10))
+
+
+def confidence_moments(posterior, order):
+    """Return E |theta - mu|^order of each bin, by quadrature over mu and theta, which are independent."""
+    nodes, weights = np.polynomial.legendre.leggauss(400)
+    result = []
+    for a, b, loc, scale, low, high in zip(
+        *posterior.accuracy_parameters, *posterior.confidence_parameters, strict=True
+    ):
+        mu = low + (high - low) * (nodes + 1) / 2
+        density = stats.norm.pdf(mu, loc, scale) * weights
+        theta = (nodes + 1) / 2
+        mass = stats.beta.cdf((nodes + 1) / 2 + weights / 4, a, b) - stats.beta.cdf((nodes + 1) / 2 - weights / 4, a, b)
+        inner = np.abs(theta[:, None] - mu) ** order
+        result.append(mass @ inner @ density / (mass.sum() * density.sum()))
+    return np.array(result)
+
+
+def test_pooled_and_marginal_errors_agree_with_quadrature():
+    """Dirichlet model: masses are independent of accuracies, so the mean error is the sum of means of products."""
+    rng = np.random.default_rng(8)
+    p = rng.dirichlet([1.0, 2.0, 3.0], 60)
+    y = (p.cumsum(axis=1) < rng.random((60, 1))).sum(axis=1)
+    ev = bc.evaluate(y, p, target="classwise", rng=1, draws=40_000, model="dirichlet", bins=4, alpha="uniform")
+    # pooled: the rows of all classes as rows of one problem, each with weight 1/2
+    pairs = (y[:, None] == np.arange(3)).ravel(), p.ravel()
+    half = bc.BinnedCounts.from_arrays(*pairs, bins=4)
+    posterior = bc.dirichlet_posterior(replace(half, weight_sq=2 * half.weight_sq), alpha="uniform")
+    np.testing.assert_allclose(posterior.mass_parameters, 2 + half.n / 2)  # halved, and two cells of one pseudo-row
+    for estimand, order in (("ece", 1), ("squared_l2_error", 2)):
+        expected = posterior.mass_mean() @ confidence_moments(posterior, order)
+        pooled = ev.pooled_error(estimand)
+        assert abs(pooled.mean() - expected) < 5 * pooled.sd() / np.sqrt(40_000) + 1e-4
+        assert pooled.name == f"pooled_{estimand}"
+    by_class = [bc.dirichlet_posterior(each, alpha="uniform") for each in ev.counts]
+    squares = np.array([each.mass_mean() @ confidence_moments(each, 2) for each in by_class])
+    marginal = ev.marginal_calibration_error(squared=True)
+    expected = squares @ np.bincount(y) / 60
+    assert abs(marginal.mean() - expected) < 5 * marginal.sd() / np.sqrt(40_000) + 1e-4
+
+
+def test_the_pairs_of_a_row_at_most_double_the_variance():
+    """All signs of up to seven classes, by the covariance of a multinomial outcome; two classes reach 2."""
+    rng = np.random.default_rng(1)
+    for size in (2, 3, 5, 7):
+        for p in rng.dirichlet(np.ones(size), 50):
+            covariance = np.diag(p) - np.outer(p, p)
+            ratios = [s @ covariance @ s / np.trace(covariance) for s in map(np.array, product((-1, 1), repeat=size))]
+            assert max(ratios) <= 2 + 1e-9
+            if size == 2:
+                assert max(ratios) == pytest.approx(2)
+
+
+def test_pooled_errors_of_two_classes_and_of_the_digits(digits):
+    """Two classes: the pairs above 1/2 are the rows with top labels, those below mirror them with opposite gaps."""
+    y, p, ev = digits
+    one_hot = y[:, None] == np.arange(10)
+    pooled = bc.plug_in_ece(one_hot.ravel(), p.ravel())
+    low, high = ev.pooled_error().interval()
+    assert low < pooled < high
+    assert pooled < ev.plug_in  # errors of classes cancel within a bin
+    rng = np.random.default_rng(2)
+    c = rng.random(2000)
+    z = (rng.random(2000) < np.clip(1.4 * (c - 0.5) + 0.5, 0, 1)).astype(int)
+    both = np.column_stack([1 - c, c])
+    two = bc.evaluate(z, both, target="classwise", bins=10, rng=1)
+    top = bc.evaluate(z, both, bins=10, rng=1)
+    plug_in = bc.plug_in_ece(np.column_stack([1 - z, z]).ravel(), both.ravel(), bins=10)
+    assert plug_in == pytest.approx(top.plug_in, rel=1e-9)
+    ours, theirs = two.pooled_error(), top.ece
+    assert abs(ours.mean() - theirs.mean()) < 0.1 * theirs.mean()
+    assert 0.9 < ours.sd() / theirs.sd() < 1.4  # the sd of the plug-in values is the same
+
+
+def test_pooled_errors_that_are_refused(digits):
+    y, p, ev = digits
+    with pytest.raises(ValueError, match="must be an unsigned error of calibration, not 'signed_error'"):
+        ev.pooled_error("signed_error")
+    equal_mass = bc.evaluate(y, p, target="classwise", binning="equal-mass", rng=1, draws=200)
+    with pytest.raises(ValueError, match="the same edges"):
+        equal_mass.pooled_error()
+    clustered = bc.evaluate(y, p, target="classwise", cluster=np.arange(len(y)) // 2, rng=1, draws=200)
+    with pytest.raises(ValueError, match="need independent rows"):
+        clustered.pooled_error()
+
+
+@pytest.mark.parametrize(
+    ("name", "answer"),
+    [("pooled_ece", "`pooled_error()`"), ("marginal_calibration", "`marginal_calibration_error()`")],
+)
+def test_other_names_lead_to_it(digits, name, answer):
+    with pytest.raises(AttributeError, match=re.escape(answer)):
+        getattr(digits[2], name)
