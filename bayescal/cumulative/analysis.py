@@ -224,6 +224,8 @@ def compare_subpopulations(
     >>> compared.kuiper, compared.average_difference
     (1.0, 1.0)
     """
+    if isinstance(names, str) or len(names) != 2:
+        raise ValueError(f"`names` must be the names of the two groups, not {_checks.quoted(names)}.")
     rows = Responses.read(response, score, weights, others={"a": a, "b": b})
     groups = [read_member(each, rows, name) for name, each in (("a", a), ("b", b))]
     if (common := groups[0] & groups[1]).any():
@@ -232,7 +234,7 @@ def compare_subpopulations(
     matched = MatchedRows.of(rows, *groups)
     steps = compared_steps(matched, weighted=rows.weight is not None)
     question = f"cumulative difference between {names[0]} and {names[1]}"
-    return subpopulation_result.SubpopulationComparison(steps, question, (names[0], names[1]), matched)
+    return subpopulation_result.SubpopulationComparison(steps, question, (str(names[0]), str(names[1])), matched)
 
 
 @public

@@ -35,18 +35,21 @@ class MatchedRows:
     def of(cls, rows: Responses, first: Bools, second: Bools) -> "MatchedRows":
         """Sort the rows of positive weight; equal scores share a cell. Groups without common cells are refused.
 
-        Rows beyond the scores of the other group are left out, and so are cells in which several rows of one group all
+        Rows beyond the scores of the other group are left out if it has at least 20 rows, and so are cells in which several rows of one group all
         have lower scores than several rows of the other one, as on both sides of a gap.
         """
         weight = np.ones(len(rows)) if rows.weight is None else rows.weight
-        counted = weight > 0
-        scores = [rows.score[each & counted] for each in (first, second)]
-        ends = [(float(each.min()), float(each.max())) for each in scores]
-        low, high = max(each[0] for each in ends), min(each[1] for each in ends)
-        whole = np.array([weight[first].sum(), weight[second].sum()])
-        kept = np.flatnonzero((first | second) & counted & (rows.score >= low) & (rows.score <= high))
-        if not (first[kept].any() and second[kept].any()):
+        groups = [each & (weight > 0) for each in (first, second)]
+        ends = [(float(rows.score[each].min()), float(rows.score[each].max())) for each in groups]
+        whole = np.array([weight[each].sum() for each in groups])
+        (low, high), (other_low, other_high) = ends
+        if high < other_low or other_high < low:
             _refuse_apart(ends)
+        inside = [
+            each & (rows.score >= low) & (rows.score <= high) if np.count_nonzero(other) >= MOST_ROWS else each
+            for each, other, (low, high) in zip(groups, groups[::-1], ends[::-1], strict=True)
+        ]
+        kept = np.flatnonzero(inside[0] | inside[1])
         kept = kept[np.argsort(rows.score[kept], kind="stable")]
         score, groups = rows.score[kept], weight[kept] * np.stack([first[kept], second[kept]])
         last = 1 + np.flatnonzero(np.append(score[1:] != score[:-1], True))

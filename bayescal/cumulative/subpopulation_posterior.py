@@ -58,13 +58,16 @@ def draw_differences(
 ) -> SubpopulationDraws:
     """Draw the cumulative difference between two groups, from differences in bins with Normal errors."""
     bins = matched_bins(rows, of_both=of_both)
+    extent = float(np.ptp(rows.response))
+    if extent == 0:
+        raise ValueError("`response` must have at least two values for a posterior; all compared responses are equal.")
     noise, unit = bins.noise(np.zeros_like(bins.difference))
     first = NormalSegments(bins.difference, noise, unit).sample(FIRST_DRAWS, rng)
     noise, unit = bins.noise(first.mean(axis=0))
     posterior = NormalSegments(bins.difference, noise, unit)
     difference = posterior.sample(n_draws, rng)
     mass = bins.draw_masses(max(n_draws, PATHS), rng)
-    curve = from_0(np.cumsum(mass[:n_draws] * difference, axis=1))
+    curve = np.clip(from_0(np.cumsum(mass[:n_draws] * difference, axis=1)), -extent, extent)
     d, g = kuiper(curve), kolmogorov_smirnov(curve)
     if model == POOLED:
         observed = from_0(np.cumsum(bins.mass * bins.difference))
@@ -75,6 +78,7 @@ def draw_differences(
             return along(mean_if_different(curve, observed), observed, from_0(np.cumsum(paths, axis=1)))
 
         d, g = pooled((d, g), inverted, rng)
+    d, g = (np.minimum(each, extent) for each in (d, g))
     return SubpopulationDraws(rows, bins, posterior, difference, curve, d, g)
 
 

@@ -312,9 +312,8 @@ def _score_cells(posterior: Any) -> "pm.Model":
 def _segments(result: Any) -> "pm.Model":
     if result.model != "segments":
         raise ValueError(
-            "`result` must have `model='segments'` for a PyMC model, as from `bayescal.cumulative.difference(y_true, "
-            "y_prob).posterior(model='segments')`: half of these draws come from a confidence distribution, which has "
-            "no prior."
+            "`result` must have `model='segments'` for a PyMC model, as from `result.observed.posterior("
+            "model='segments')`: half of these draws come from a confidence distribution, which has no prior."
         )
     return pymc_model(result.drawn.posterior)
 
@@ -409,8 +408,7 @@ _SCORE = (
 )
 _STATISTIC = "it is a statistic of the rows, and has no posterior."
 _OF_CURVE = (
-    "it is a statistic of the rows. Its posterior has one: `bayescal.pymc_model(bayescal.cumulative.difference(y_true, "
-    "y_prob).posterior(model='segments'))`."
+    "it is a statistic of the rows. Its posterior has one: `bayescal.pymc_model(result.posterior(model='segments'))`."
 )
 _SEQUENTIAL = (
     "its probabilities hold at all times without a prior. The rows of a window have one, as in "
@@ -446,7 +444,7 @@ WITHOUT: dict[str, str | Callable[[Any], str]] = {
     "bayescal.labels.partial_result.PartlyObservedEvaluation": _PARTLY,
     "bayescal.labels.partial_result.PartlyObservedBand": _PARTLY,
     "bayescal.cumulative.base.Cumulative": _OF_CURVE,
-    "bayescal.cumulative.subpopulation_result.SubpopulationScreen": _OF_CURVE,
+    "bayescal.cumulative.subpopulation_result.SubpopulationScreen": _has_parts,
     "bayescal.monitoring.monitor.CalibrationMonitor": (
         "it holds counts; a window has one, as in `bayescal.pymc_model(monitor.evaluate())`."
     ),
