@@ -128,8 +128,8 @@ def test_coarser_bins_have_smaller_errors():
 def test_the_debiased_estimate_is_closer():
     """Figure 4 of Kumar, Liang and Ma: 100 scores, 1000 rows. The plug-in value is too high by sum v_b / N.
 
-    v_b is the variance of an outcome in bin b. The difference of the two mean squared errors is about 40 of its standard
-    errors from 0. The two checks of means fail by chance for about 1 of 10 000 other seeds.
+    v_b is the variance of an outcome in bin b. The difference of the two mean squared errors is about 40 of its
+    standard errors from 0. The two checks of means fail by chance for about 1 of 10 000 other seeds.
     """
     rng, scores = np.random.default_rng(6), (np.arange(100) + 0.5) / 100
     true = np.clip(scores + 0.05, 0, 1)

@@ -35,21 +35,22 @@ class MatchedRows:
     def of(cls, rows: Responses, first: Bools, second: Bools) -> "MatchedRows":
         """Sort the rows of positive weight; equal scores share a cell. Groups without common cells are refused.
 
-        Rows beyond the scores of the other group are left out if it has at least 20 rows, and so are cells in which several rows of one group all
-        have lower scores than several rows of the other one, as on both sides of a gap.
+        Rows beyond the scores of the other group are left out if it has at least 20 rows, and so are cells in which
+        several rows of one group all have lower scores than several rows of the other one, as on both sides of a gap.
         """
         weight = np.ones(len(rows)) if rows.weight is None else rows.weight
-        groups = [each & (weight > 0) for each in (first, second)]
-        ends = [(float(rows.score[each].min()), float(rows.score[each].max())) for each in groups]
-        whole = np.array([weight[each].sum() for each in groups])
+        counted = [each & (weight > 0) for each in (first, second)]
+        ends = [(float(rows.score[each].min()), float(rows.score[each].max())) for each in counted]
+        whole = np.array([weight[each].sum() for each in counted])
         (low, high), (other_low, other_high) = ends
         if high < other_low or other_high < low:
             _refuse_apart(ends)
-        inside = [
-            each & (rows.score >= low) & (rows.score <= high) if np.count_nonzero(other) >= MOST_ROWS else each
-            for each, other, (low, high) in zip(groups, groups[::-1], ends[::-1], strict=True)
-        ]
-        kept = np.flatnonzero(inside[0] | inside[1])
+        # few rows of a group are compared with neighbours on both sides
+        many = [np.count_nonzero(each) >= MOST_ROWS for each in counted]
+        for g, (least, most) in enumerate(ends):
+            if many[g]:
+                counted[1 - g] = counted[1 - g] & (rows.score >= least) & (rows.score <= most)
+        kept = np.flatnonzero(counted[0] | counted[1])
         kept = kept[np.argsort(rows.score[kept], kind="stable")]
         score, groups = rows.score[kept], weight[kept] * np.stack([first[kept], second[kept]])
         last = 1 + np.flatnonzero(np.append(score[1:] != score[:-1], True))
