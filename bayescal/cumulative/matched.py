@@ -189,9 +189,12 @@ class MatchedBins:
         centre = (self.weight * self.mean).sum(axis=0) / total
         mean = centre + SIGNS * self.weight[::-1] / total * difference
         around = np.maximum(self.squares - 2 * mean * self.weight * self.mean + mean**2 * self.weight, 0.0)
-        whole = float(around.sum() / total.sum())
-        of_bin = (around.sum(axis=0) + ROWS_OF_VARIANCE * whole) / (total + ROWS_OF_VARIANCE)
-        of_group = (around + ROWS_OF_VARIANCE * of_bin) / (self.weight + ROWS_OF_VARIANCE)
+        # constant responses have rounding errors only
+        whole = max(float(around.sum()), 1e-12 * float(self.squares.sum()), 1e-250) / float(total.sum())
+        further = ROWS_OF_VARIANCE * self.weight_sq.sum(axis=0) / total  # rows with the weight of an effective row
+        of_bin = (around.sum(axis=0) + further * whole) / (total + further)
+        further = ROWS_OF_VARIANCE * self.weight_sq / self.weight
+        of_group = (around + further * of_bin) / (self.weight + further)
         return (self.per_variance * of_group).sum(axis=0), whole**0.5
 
     def draw_masses(self, n_draws: int, rng: np.random.Generator) -> Floats:

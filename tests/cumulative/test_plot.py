@@ -148,3 +148,92 @@ def test_wrong_arguments():
 
 def test_example_of_score_labels():
     assert score_labels(np.array([0.2, 0.9991, 0.9994, 1.0])) == ["0.2000", "0.9991", "0.9994", "1"]
+
+
+# --- mean responses above the curve
+
+
+def of_members(*, weighted=False, n=600):
+    rng = np.random.default_rng(4)
+    score, member = np.round(20 * rng.random(n) - 5, 1), rng.random(n) < 0.4
+    weights = rng.exponential(size=n) if weighted else None
+    response = rng.normal(score + 2.0 * member)
+    return bc.cumulative.subpopulation(response, score, member, weights=weights), (response, score, member, weights)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_mean_responses_in_bins_of_equal_width(weighted):
+    sub, (response, score, member, weights) = of_members(weighted=weighted)
+    weights = np.ones(600) if weights is None else weights
+    upper, lower = bc.cumulative.plot_subpopulation(sub, Figure().subplots(2, 1), bins=7, binning="equal-width")
+    for gid, which in (("full population", np.full(600, True)), (sub.group, member)):
+        x, y, w = score[which], response[which], weights[which]
+        edges = np.linspace(x.min(), x.max(), 8)
+        expected = []
+        for i in range(7):
+            inside = (x >= edges[i]) & ((x < edges[i + 1]) | (i == 6))
+            expected.append([np.average(each[inside], weights=w[inside]) for each in (x, y)])
+        np.testing.assert_allclose(artist(upper, gid).get_xydata(), expected)
+    np.testing.assert_allclose(artist(lower, "curve").get_xydata()[:, 1], sub.curve)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_mean_responses_in_bins_of_equal_effective_mass(weighted):
+    """Bins are neighbouring rows of each population, and their effective numbers of rows differ by less than 25 %."""
+    sub, (response, score, member, weights) = of_members(weighted=weighted)
+    weights = np.ones(600) if weights is None else weights
+    upper, _ = bc.cumulative.plot_subpopulation(sub, Figure().subplots(2, 1), bins=5)
+    for gid, which in (("full population", np.full(600, True)), (sub.group, member)):
+        order = np.argsort(score[which], kind="stable")
+        x, y, w = (each[which][order] for each in (score, response, weights))
+        points, begin, effective = artist(upper, gid).get_xydata(), 0, []
+        assert len(points) == 5
+        ends = np.append(1 + np.flatnonzero(np.diff(x)), len(x))
+        for mean_score, mean_response in points:
+            # the bin ends where the mean score is that of the point
+            fits = [
+                end
+                for end in ends[ends > begin]
+                if abs(np.average(x[begin:end], weights=w[begin:end]) - mean_score) < 1e-9
+            ]
+            assert len(fits) == 1
+            part = slice(begin, fits[0])
+            assert mean_response == pytest.approx(np.average(y[part], weights=w[part]))
+            effective.append(w[part].sum() ** 2 / (w[part] ** 2).sum())
+            begin = fits[0]
+        assert begin == len(x)
+        assert max(effective) < 1.25 * min(effective)
+
+
+def test_both_axes_of_a_subpopulation():
+    sub, _ = of_members()
+    found = bc.cumulative.plot_subpopulation(sub)
+    assert found.shape == (2,)
+    upper, lower = found
+    assert len(upper.figure.axes) == 2
+    assert upper.get_ylabel() == "mean response"
+    assert [text.get_text() for text in upper.get_legend().get_texts()] == ["full population", sub.group]
+    assert "cumulative difference" in lower.get_ylabel()
+    assert to_hex(artist(upper, sub.group).get_color()) == to_hex(artist(lower, "curve").get_color())
+    assert to_hex(artist(upper, "full population").get_color()) != to_hex(artist(upper, sub.group).get_color())
+    plt.close(upper.figure)
+
+
+def test_rows_of_weight_0_and_empty_bins_are_not_drawn():
+    score = np.array([0.0, 1.0, 2.0, 10.0, 99.0])
+    weights = np.array([1.0, 1.0, 1.0, 1.0, 0.0])
+    sub = bc.cumulative.subpopulation(score, score, [True, False, True, False, True], weights=weights)
+    upper, _ = bc.cumulative.plot_subpopulation(sub, Figure().subplots(2, 1), bins=5, binning="equal-width")
+    np.testing.assert_allclose(artist(upper, "full population").get_xydata(), [[0.5, 0.5], [2, 2], [10, 10]])
+
+
+def test_what_has_no_mean_responses_is_refused():
+    sub, (response, score, member, _) = of_members()
+    compared = bc.cumulative.compare_subpopulations(response, score, member, ~member)
+    for other in (CD, compared, None):
+        with pytest.raises(TypeError, match="`sub` must be a SubpopulationDifference"):
+            bc.cumulative.plot_subpopulation(other)
+    with pytest.raises(ValueError, match="`binning` must be"):
+        bc.cumulative.plot_subpopulation(sub, binning="equal-mass")
+    with pytest.raises(ValueError, match="`bins`"):
+        bc.cumulative.plot_subpopulation(sub, bins=0)
