@@ -3,22 +3,18 @@
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from numbers import Real
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from bayescal import _checks, _packages, _presented, _render
-from bayescal._arrays import Array, Floats
+from bayescal._arrays import Array, Floats, pd
 from bayescal._meant import public
 from bayescal.cumulative import statistics as cumulative
 from bayescal.cumulative.brownian import quantile_max_abs
 from bayescal.results.wording import p_words
 from bayescal.stats.ordered import Steps
 from bayescal.stats.sums import effective_number
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 #: How to pass an interval of scores to each method.
 ENDS = {name: f"Pass both ends of the interval, as in `{name}(0.2, 0.6)`." for name in ("slope", "zoom")}
@@ -438,7 +434,6 @@ class Cumulative(_presented.Presented):
         raise NotImplementedError
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
-        """Return the sentence, table and remarks that printing shows, as data; it always has all rows."""
         rows = [
             [
                 cumulative.NAMES[row["quantity"]],

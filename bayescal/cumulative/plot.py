@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks, _render
-from bayescal._arrays import Floats, Indices
+from bayescal._arrays import Axes, Floats, Indices
 from bayescal._invalid import quoted
 from bayescal._meant import public
 from bayescal.cumulative.base import P_OF_CHANCE, Cumulative, significant
@@ -18,10 +18,6 @@ from bayescal.cumulative.subpopulation_sums import Responses
 from bayescal.report import drawing
 from bayescal.results.wording import p_words
 from bayescal.stats.bins import equal_effective_mass_edges
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 
 #: Bins of mean responses.
 EFFECTIVE, EQUAL_WIDTH = "equal-effective-mass", "equal-width"
@@ -226,7 +222,7 @@ def plot_subpopulation(
     """
     if not isinstance(sub, SubpopulationDifference) or sub.rows is None or sub.member is None:
         raise TypeError(
-            f"`sub` must be a SubpopulationDifference from `bayescal.cumulative.subpopulation`, not {type(sub).__name__}."
+            f"`sub` must be a result of `bayescal.cumulative.subpopulation`, not of type {type(sub).__name__}."
         )
     bins = _checks.whole_number("bins", bins)
     _checks.one_of("binning", binning, (EFFECTIVE, EQUAL_WIDTH))

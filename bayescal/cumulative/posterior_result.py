@@ -3,12 +3,12 @@
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from bayescal import _arviz, _checks, _presented, _render
-from bayescal._arrays import Array, Floats
+from bayescal._arrays import Array, Floats, pd, xr
 from bayescal._meant import public
 from bayescal.cumulative.base import CumulativeBand
 from bayescal.cumulative.draws import MODELS, POOLED, ROUNDING, SEGMENTS, CumulativeDraws, draw_cumulative
@@ -17,11 +17,6 @@ from bayescal.draws import BinDraws, Draws
 from bayescal.results import wording
 from bayescal.results.remarks import few_rows
 from bayescal.stats.ordered import Steps
-
-if TYPE_CHECKING:
-    import pandas as pd
-    import xarray as xr
-
 
 #: Largest error by bins, in standard deviations of the end of the curve, with which counts have a posterior.
 LARGE_GRID_ERROR = 10
@@ -223,7 +218,6 @@ class CurvePosterior(_presented.Presented, ABC):
         return max(wording.decimals(getattr(self, name)) for name in NAMES)
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
-        """Return the sentence, table and remarks that printing shows, as data; it always has all rows."""
         columns = ("mean", "sd", "low", "high", "plug_in", "null_mean")
         rows = [
             [NAMES[row["quantity"]], *(_render.number(row[name], self._decimals) for name in columns)]
@@ -339,7 +333,6 @@ class CumulativePosterior(CurvePosterior):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Warnings about the intervals, which are printed below the table; empty if none is known."""
         texts = []
         if self.observed.grid_error > 0:
             texts.append(

@@ -118,7 +118,7 @@ class SubpopulationDifference(Cumulative):
     _under_calibration = UNDER_EQUALITY
     _no_difference = "at each score, its mean response equals that of the full population"
 
-    def zoom(self, low: float, high: float) -> "SubpopulationDifference":  # noqa: D102 - inherited
+    def zoom(self, low: float, high: float) -> "SubpopulationDifference":
         part = super().zoom(low, high)
         if self.rows is None or self.member is None:
             return part
@@ -270,7 +270,7 @@ class SubpopulationComparison(Cumulative):
     _no_difference = "at each score, the mean responses of both groups are equal"
     _kind_of_step = ("score", "cell", 0.0)
 
-    def zoom(self, low: float, high: float) -> "SubpopulationComparison":  # noqa: D102 - inherited
+    def zoom(self, low: float, high: float) -> "SubpopulationComparison":
         part = super().zoom(low, high)
         return replace(part, rows=self.rows.part(part.steps.lower[0], part.steps.upper[-1]))
 
@@ -512,7 +512,6 @@ class SubpopulationScreen(_presented.Presented, Mapping[Any, SubpopulationDiffer
         )
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
-        """Return the sentence, table and remarks that printing shows, as data; with `whole`, all groups."""
         table = self.table()
         shown = table if whole else table[:PRINTED_GROUPS]
         rows = [
