@@ -108,7 +108,8 @@ class Presented:
         for name, member in vars(cls).items():
             if isinstance(member, FunctionType | property | cached_property) and not (member.__doc__ or name[0] == "_"):
                 inherited = getattr(super(cls, cls), name, None)
-                member.__doc__ = inherited.__doc__ if inherited else DESCRIPTIONS.get(name)
+                function = getattr(member, "fget", getattr(member, "func", member))
+                function.__doc__ = member.__doc__ = inherited.__doc__ if inherited else DESCRIPTIONS.get(name)
         for name in ("sentence", "verdict"):
             if isinstance(method := vars(cls).get(name), FunctionType):
                 setattr(cls, name, _render.printable(method))
