@@ -41,7 +41,7 @@ from bayescal._lazy import public_names as _public_names
 __getattr__, __dir__, __all__ = _public_names(__name__, __file__)
 
 
-def __reduce_ex__(protocol):  # type: ignore[no-untyped-def]  # pickle calls this name; see below
+def __reduce_ex__(protocol):  # type: ignore[no-untyped-def]  # noqa: N807  # pickle calls this name; see below
     """Pickle the package by its name: `lazy_loader` changes its type, and cloudpickle knows plain modules only."""
     from importlib import import_module
 

@@ -113,7 +113,7 @@ class Rounding(Finding):
         return f"{called}: {numbers}; taken as rounding and clipped."
 
 
-class InvalidRows(ValueError):  # named after what it carries: the invalid rows
+class InvalidRows(ValueError):  # noqa: N818  # named after what it carries: the invalid rows
     """Values of an argument break a rule.
 
     Parameters

@@ -365,12 +365,9 @@ class Cumulative(_presented.Presented):
     def table(self) -> list[dict[str, Any]]:
         """Return the numbers as data: one dict per statistic.
 
-        Returns
-        -------
-        list of dict
-            Keys quantity, value, in_sigma (value / `null_sigma`), for subpopulations in_published_sigma (value /
-            `sigma`), null_mean (the mean under calibration or, for subpopulations, equal means), p_value (with the
-            correction for the step size) and p_value_uncorrected.
+        Keys are quantity, value, in_sigma (value / `null_sigma`), for subpopulations in_published_sigma (value /
+        `sigma`), null_mean (the mean under calibration or, for subpopulations, equal means), p_value (with the
+        correction for the step size) and p_value_uncorrected.
         """
         return [
             {
@@ -397,11 +394,8 @@ class Cumulative(_presented.Presented):
     def sentence(self) -> str:
         """Return the largest deviation in words.
 
-        Returns
-        -------
-        str
-            The interval of scores with the largest deviation, its direction and mean size, the Kuiper statistic, and
-            its P-value. If it is above 0.05, the sentence first says that the rows do not show a difference.
+        It states the interval of scores with the largest deviation, its direction and mean size, the Kuiper statistic,
+        and its P-value. If it is above 0.05, the sentence first says that the rows do not show a difference.
         """
         low, high = self.worst_interval
         if self.kuiper == 0:

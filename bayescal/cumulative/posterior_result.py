@@ -155,11 +155,8 @@ class CurvePosterior(_presented.Presented, ABC):
     def summary(self, prob: float = 0.95, **options: Any) -> "pd.DataFrame":
         """ArviZ's table of the two statistics.
 
-        Returns
-        -------
-        pandas.DataFrame
-            One row per statistic: mean, sd, interval, effective sample sizes, Monte Carlo errors. The draws are
-            independent.
+        It has one row per statistic: mean, sd, interval, effective sample sizes, Monte Carlo errors. The draws are
+        independent.
         """
         prob = _checks.fraction("prob", prob)
         return _arviz.summary({name: getattr(self, name) for name in NAMES}, prob, **options)
@@ -167,12 +164,9 @@ class CurvePosterior(_presented.Presented, ABC):
     def to_datatree(self) -> "xr.DataTree":
         """Everything as an ArviZ DataTree.
 
-        Returns
-        -------
-        xarray.DataTree
-            Groups ``posterior`` (kuiper, kolmogorov_smirnov, and the curve along ``score``), ``observed_data`` (the
-            curve of the rows at these scores) and ``constant_data`` (rows per bin). The statistics and the curve are
-            joint draws only with ``model="segments"``; the attribute ``model`` says so.
+        It has the groups ``posterior`` (kuiper, kolmogorov_smirnov, and the curve along ``score``), ``observed_data``
+        (the curve of the rows at these scores) and ``constant_data`` (rows per bin). The statistics and the curve are
+        joint draws only with ``model="segments"``; the attribute ``model`` says so.
         """
         return _arviz.datatree(
             {name: getattr(self, name) for name in NAMES} | {"curve": self.curve.values},
@@ -186,11 +180,8 @@ class CurvePosterior(_presented.Presented, ABC):
     def table(self, prob: float = 0.95) -> list[dict[str, Any]]:
         """Return the numbers as data: one dict per statistic.
 
-        Returns
-        -------
-        list of dict
-            Keys quantity, mean, sd, low, high, plug_in, null_mean (mean of the plug-in value under calibration or equal
-            means).
+        Keys are quantity, mean, sd, low, high, plug_in, null_mean (mean of the plug-in value under calibration or equal
+        means).
         """
         prob = _checks.fraction("prob", prob)
         return [

@@ -83,9 +83,7 @@ def attenuation(steps: SubpopulationSteps) -> Attenuation:
     ratio = np.minimum(ratio, 1.0)
     mean = shown.sum() / meant.sum() if meant.sum() > 0 else 1.0
     corrected = steps.deviation / np.repeat(ratio, np.diff(starts, append=len(member)))
-    return Attenuation(
-        float(min(mean, 1.0)), float(ratio.min()), float(ratio.max()), np.cumsum(corrected) / reached[-1]
-    )
+    return Attenuation(float(min(mean, 1.0)), float(ratio.min()), float(ratio.max()), corrected.cumsum() / reached[-1])
 
 
 @public
@@ -463,12 +461,9 @@ class SubpopulationScreen(_presented.Presented, Mapping[Any, SubpopulationDiffer
     def table(self) -> list[dict[str, Any]]:
         """Return the numbers as data: one dict per group, in order of P-value.
 
-        Returns
-        -------
-        list of dict
-            Keys group, n (rows of positive weight), average_difference, the statistic (``kuiper`` or
-            ``kolmogorov_smirnov``), sigma (`null_sigma` of the group), in_sigma (statistic / sigma, NaN if it is 0),
-            p_value, adjusted_p_value (NaN if the group is not `reliable`) and flagged.
+        Keys are group, n (rows of positive weight), average_difference, the statistic (``kuiper`` or
+        ``kolmogorov_smirnov``), sigma (`null_sigma` of the group), in_sigma (statistic / sigma, NaN if it is 0),
+        p_value, adjusted_p_value (NaN if the group is not `reliable`) and flagged.
         """
         value, in_sigma = self.sums.value(self.statistic)
         sigma, adjusted = self.sums.difference_sigma, self.adjusted_p_value

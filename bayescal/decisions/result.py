@@ -432,9 +432,7 @@ class GroupedNetBenefit(OfGroups[NetBenefit]):
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
         every = self.overall.thresholds
         listed = set((every if whole else every[shown(every)]).tolist())
-        kept = [
-            (label, each, row) for label, each in self._named() for row in each.table() if row["threshold"] in listed
-        ]
+        kept = [(name, each, row) for name, each in self._named() for row in each.table() if row["threshold"] in listed]
         d = decimals_of([row for *_, row in kept])
         cells = [[label, *_cells_of_group(each, row, d)] for label, each, row in kept]
         of_groups = {f"group {_render.name(label)}": each.remarks for label, each in self.groups.items()}

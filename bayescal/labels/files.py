@@ -137,7 +137,7 @@ class _Blocks:
 
 def _words(labels: Array, classes: Any) -> Array:
     """Return labels that are words as a masked array; words for no label are masked, unless they are classes."""
-    missing = labels == None  # elementwise
+    missing = labels == None  # noqa: E711  # elementwise
     fixed = as_wide_as_classes(np.where(missing, "", labels), classes)
     missing |= np.isin(np.char.lower(np.char.strip(fixed)), NO_LABEL) & ~np.isin(fixed, classes)
     return np.ma.array(fixed, mask=missing)

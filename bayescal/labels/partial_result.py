@@ -305,9 +305,7 @@ class PartlyObservedBand(Choices[float, PartlyObservedEvaluation]):
             for row in shown
         ]
         rows.append(["union", "", "", *(_render.number(each, d) for each in self.interval(self.estimand))])
-        return _render.Sheet(
-            self.sentence(), self.spec, ("odds ratio", *HEADER[1:]), rows, list(self.remarks), [UNSEEN]
-        )
+        return _render.Sheet(self.sentence(), self.spec, ("odds ratio", *HEADER[1:]), rows, [*self.remarks], [UNSEEN])
 
     def __repr__(self) -> str:
         return f"PartlyObservedBand({self.sentence()})"

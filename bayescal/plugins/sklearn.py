@@ -16,7 +16,7 @@ from bayescal.evaluate import evaluate
 from bayescal.scores.multiclass import multiclass_brier, multiclass_log
 
 _packages.require("sklearn")
-from sklearn.metrics._scorer import _BaseScorer  # metadata are routed to scorers of this class only
+from sklearn.metrics._scorer import _BaseScorer  # noqa: E402  # metadata are routed to scorers of this class only
 
 __all__ = [
     "calibration_loss",

@@ -169,7 +169,7 @@ class Stated:
             return (float(value) if is_number else math.nan), False, self.percent
         match, of_100 = _PLAIN.fullmatch(value), False
         if match is None:
-            for match in self.pattern.finditer(value):  # the last one
+            for match in self.pattern.finditer(value):  # noqa: B007  # the last one
                 pass
             if match is None or match.group(1) is None or _CONTINUED.match(value, match.end(1)):
                 return math.nan, False, False
