@@ -156,7 +156,6 @@ class CalibrationTests(_presented.Presented):
         return tuple(texts)
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
-        """Return the sentence, table and remarks that printing shows, as data; it always has all rows."""
         hl = self.hosmer_lemeshow
         rows = [
             ["Spiegelhalter's Z", _value(self.z), "-", _p(self.p_spiegelhalter, sign=False)],

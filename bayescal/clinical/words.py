@@ -136,9 +136,7 @@ def cells_of(rows: Sequence[Row]) -> list[list[str]]:
     cells = []
     for row in rows:
         d = decimals_of(row)
-        numbers = [
-            "" if math.isnan(row[key]) else _render.number(row[key], d) for key in ("mean", "low", "high", "observed")
-        ]
+        numbers = ["" if math.isnan(row[k]) else _render.number(row[k], d) for k in ("mean", "low", "high", "observed")]
         ideal = row["ideal"]
         shown = "" if math.isnan(ideal) else f"{ideal:g}" if ideal in (0.0, 1.0) else _render.number(ideal, d)
         cells.append([words_of(row), *numbers, shown])

@@ -3,22 +3,18 @@
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from numbers import Real
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from bayescal import _checks, _packages, _presented, _render
-from bayescal._arrays import Array, Floats
+from bayescal._arrays import Array, Floats, pd
 from bayescal._meant import public
 from bayescal.cumulative import statistics as cumulative
 from bayescal.cumulative.brownian import quantile_max_abs
 from bayescal.results.wording import p_words
 from bayescal.stats.ordered import Steps
 from bayescal.stats.sums import effective_number
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 #: How to pass an interval of scores to each method.
 ENDS = {name: f"Pass both ends of the interval, as in `{name}(0.2, 0.6)`." for name in ("slope", "zoom")}
@@ -369,12 +365,9 @@ class Cumulative(_presented.Presented):
     def table(self) -> list[dict[str, Any]]:
         """Return the numbers as data: one dict per statistic.
 
-        Returns
-        -------
-        list of dict
-            Keys quantity, value, in_sigma (value / `null_sigma`), for subpopulations in_published_sigma (value /
-            `sigma`), null_mean (the mean under calibration or, for subpopulations, equal means), p_value (with the
-            correction for the step size) and p_value_uncorrected.
+        Keys are quantity, value, in_sigma (value / `null_sigma`), for subpopulations in_published_sigma (value /
+        `sigma`), null_mean (the mean under calibration or, for subpopulations, equal means), p_value (with the
+        correction for the step size) and p_value_uncorrected.
         """
         return [
             {
@@ -401,11 +394,8 @@ class Cumulative(_presented.Presented):
     def sentence(self) -> str:
         """Return the largest deviation in words.
 
-        Returns
-        -------
-        str
-            The interval of scores with the largest deviation, its direction and mean size, the Kuiper statistic, and
-            its P-value. If it is above 0.05, the sentence first says that the rows do not show a difference.
+        It states the interval of scores with the largest deviation, its direction and mean size, the Kuiper statistic,
+        and its P-value. If it is above 0.05, the sentence first says that the rows do not show a difference.
         """
         low, high = self.worst_interval
         if self.kuiper == 0:
@@ -438,7 +428,6 @@ class Cumulative(_presented.Presented):
         raise NotImplementedError
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
-        """Return the sentence, table and remarks that printing shows, as data; it always has all rows."""
         rows = [
             [
                 cumulative.NAMES[row["quantity"]],

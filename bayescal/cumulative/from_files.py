@@ -3,11 +3,12 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from bayescal import _checks, _render
+from bayescal._arrays import Figure
 from bayescal._invalid import quoted
 from bayescal.cli.columns import columns_of
 from bayescal.cli.command import Result
@@ -29,10 +30,6 @@ from bayescal.data.predictions import read_rows
 from bayescal.report.document import document
 from bayescal.report.page import page
 from bayescal.stats.binned import BinnedCounts
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 
 type FileResult = Cumulative | SubpopulationScreen
 

@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks, _render
-from bayescal._arrays import Floats, Indices
+from bayescal._arrays import Axes, Floats, Indices
 from bayescal._invalid import quoted
 from bayescal._meant import public
 from bayescal.cumulative.base import P_OF_CHANCE, Cumulative, significant
@@ -18,10 +18,6 @@ from bayescal.cumulative.subpopulation_sums import Responses
 from bayescal.report import drawing
 from bayescal.results.wording import p_words
 from bayescal.stats.bins import equal_effective_mass_edges
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 
 #: Bins of mean responses.
 EFFECTIVE, EQUAL_WIDTH = "equal-effective-mass", "equal-width"

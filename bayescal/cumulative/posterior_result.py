@@ -3,12 +3,12 @@
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from bayescal import _arviz, _checks, _presented, _render
-from bayescal._arrays import Array, Floats
+from bayescal._arrays import Array, Floats, pd, xr
 from bayescal._meant import public
 from bayescal.cumulative.base import CumulativeBand
 from bayescal.cumulative.draws import MODELS, POOLED, ROUNDING, SEGMENTS, CumulativeDraws, draw_cumulative
@@ -17,11 +17,6 @@ from bayescal.draws import BinDraws, Draws
 from bayescal.results import wording
 from bayescal.results.remarks import few_rows
 from bayescal.stats.ordered import Steps
-
-if TYPE_CHECKING:
-    import pandas as pd
-    import xarray as xr
-
 
 #: Largest error by bins, in standard deviations of the end of the curve, with which counts have a posterior.
 LARGE_GRID_ERROR = 10
@@ -160,11 +155,8 @@ class CurvePosterior(_presented.Presented, ABC):
     def summary(self, prob: float = 0.95, **options: Any) -> "pd.DataFrame":
         """ArviZ's table of the two statistics.
 
-        Returns
-        -------
-        pandas.DataFrame
-            One row per statistic: mean, sd, interval, effective sample sizes, Monte Carlo errors. The draws are
-            independent.
+        It has one row per statistic: mean, sd, interval, effective sample sizes, Monte Carlo errors. The draws are
+        independent.
         """
         prob = _checks.fraction("prob", prob)
         return _arviz.summary({name: getattr(self, name) for name in NAMES}, prob, **options)
@@ -172,12 +164,9 @@ class CurvePosterior(_presented.Presented, ABC):
     def to_datatree(self) -> "xr.DataTree":
         """Everything as an ArviZ DataTree.
 
-        Returns
-        -------
-        xarray.DataTree
-            Groups ``posterior`` (kuiper, kolmogorov_smirnov, and the curve along ``score``), ``observed_data`` (the
-            curve of the rows at these scores) and ``constant_data`` (rows per bin). The statistics and the curve are
-            joint draws only with ``model="segments"``; the attribute ``model`` says so.
+        It has the groups ``posterior`` (kuiper, kolmogorov_smirnov, and the curve along ``score``), ``observed_data``
+        (the curve of the rows at these scores) and ``constant_data`` (rows per bin). The statistics and the curve are
+        joint draws only with ``model="segments"``; the attribute ``model`` says so.
         """
         return _arviz.datatree(
             {name: getattr(self, name) for name in NAMES} | {"curve": self.curve.values},
@@ -191,11 +180,8 @@ class CurvePosterior(_presented.Presented, ABC):
     def table(self, prob: float = 0.95) -> list[dict[str, Any]]:
         """Return the numbers as data: one dict per statistic.
 
-        Returns
-        -------
-        list of dict
-            Keys quantity, mean, sd, low, high, plug_in, null_mean (mean of the plug-in value under calibration or equal
-            means).
+        Keys are quantity, mean, sd, low, high, plug_in, null_mean (mean of the plug-in value under calibration or equal
+        means).
         """
         prob = _checks.fraction("prob", prob)
         return [
@@ -223,7 +209,6 @@ class CurvePosterior(_presented.Presented, ABC):
         return max(wording.decimals(getattr(self, name)) for name in NAMES)
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
-        """Return the sentence, table and remarks that printing shows, as data; it always has all rows."""
         columns = ("mean", "sd", "low", "high", "plug_in", "null_mean")
         rows = [
             [NAMES[row["quantity"]], *(_render.number(row[name], self._decimals) for name in columns)]
@@ -339,7 +324,6 @@ class CumulativePosterior(CurvePosterior):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Warnings about the intervals, which are printed below the table; empty if none is known."""
         texts = []
         if self.observed.grid_error > 0:
             texts.append(

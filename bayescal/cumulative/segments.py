@@ -53,9 +53,7 @@ class NormalSegments:
     @cached_property
     def _sums(self) -> tuple[Floats, Floats]:
         """Precision, and precision times difference, of bins i to before j, shape (n_bins + 1, n_bins + 1)."""
-        ends = (
-            np.append(0.0, np.cumsum(each / self.variance)) for each in (1.0 + 0 * self.difference, self.difference)
-        )
+        ends = (np.append(0.0, np.cumsum(each / self.variance)) for each in (1 + 0 * self.difference, self.difference))
         precision, total = (each - each[:, None] for each in ends)
         return precision, total
 

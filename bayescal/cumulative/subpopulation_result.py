@@ -83,9 +83,7 @@ def attenuation(steps: SubpopulationSteps) -> Attenuation:
     ratio = np.minimum(ratio, 1.0)
     mean = shown.sum() / meant.sum() if meant.sum() > 0 else 1.0
     corrected = steps.deviation / np.repeat(ratio, np.diff(starts, append=len(member)))
-    return Attenuation(
-        float(min(mean, 1.0)), float(ratio.min()), float(ratio.max()), np.cumsum(corrected) / reached[-1]
-    )
+    return Attenuation(float(min(mean, 1.0)), float(ratio.min()), float(ratio.max()), corrected.cumsum() / reached[-1])
 
 
 @public
@@ -118,7 +116,7 @@ class SubpopulationDifference(Cumulative):
     _under_calibration = UNDER_EQUALITY
     _no_difference = "at each score, its mean response equals that of the full population"
 
-    def zoom(self, low: float, high: float) -> "SubpopulationDifference":  # noqa: D102 - inherited
+    def zoom(self, low: float, high: float) -> "SubpopulationDifference":
         part = super().zoom(low, high)
         if self.rows is None or self.member is None:
             return part
@@ -270,7 +268,7 @@ class SubpopulationComparison(Cumulative):
     _no_difference = "at each score, the mean responses of both groups are equal"
     _kind_of_step = ("score", "cell", 0.0)
 
-    def zoom(self, low: float, high: float) -> "SubpopulationComparison":  # noqa: D102 - inherited
+    def zoom(self, low: float, high: float) -> "SubpopulationComparison":
         part = super().zoom(low, high)
         return replace(part, rows=self.rows.part(part.steps.lower[0], part.steps.upper[-1]))
 
@@ -464,12 +462,9 @@ class SubpopulationScreen(_presented.Presented, Mapping[Any, SubpopulationDiffer
     def table(self) -> list[dict[str, Any]]:
         """Return the numbers as data: one dict per group, in order of P-value.
 
-        Returns
-        -------
-        list of dict
-            Keys group, n (rows of positive weight), average_difference, the statistic (``kuiper`` or
-            ``kolmogorov_smirnov``), sigma (`null_sigma` of the group), in_sigma (statistic / sigma, NaN if it is 0),
-            p_value, adjusted_p_value (NaN if the group is not `reliable`) and flagged.
+        Keys are group, n (rows of positive weight), average_difference, the statistic (``kuiper`` or
+        ``kolmogorov_smirnov``), sigma (`null_sigma` of the group), in_sigma (statistic / sigma, NaN if it is 0),
+        p_value, adjusted_p_value (NaN if the group is not `reliable`) and flagged.
         """
         value, in_sigma = self.sums.value(self.statistic)
         sigma, adjusted = self.sums.difference_sigma, self.adjusted_p_value
@@ -513,7 +508,6 @@ class SubpopulationScreen(_presented.Presented, Mapping[Any, SubpopulationDiffer
         )
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
-        """Return the sentence, table and remarks that printing shows, as data; with `whole`, all groups."""
         table = self.table()
         shown = table if whole else table[:PRINTED_GROUPS]
         rows = [

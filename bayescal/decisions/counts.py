@@ -330,9 +330,7 @@ class ThresholdCounts(Counted):
                 "counts can be added only if they have the same models in the same order; these have "
                 f"{quoted(list(self.models))} and {quoted(list(other.models))}."
             )
-        cells, n, weight = (
-            np.concatenate([getattr(c, name) for c in (self, other)]) for name in ("cells", "n", "weight")
-        )
+        cells, n, weight = (np.concatenate([getattr(c, of) for c in (self, other)]) for of in ("cells", "n", "weight"))
         squares = self.weight_sq + other.weight_sq
         joint, clusters = merged(cells, n, weight, self.n_bins), add_clusters(self.clusters, other.clusters)
         return ThresholdCounts(self.thresholds, self.models, *joint, squares, clusters)

@@ -345,9 +345,7 @@ def plot_loss_ratio(result: LossRatio, ax: "Axes | None" = None, *, prob: float 
 def _draw_ratio(ax: "Axes", result: LossRatio, shown: Any, prob: float, main: str) -> None:
     t, dark = result.thresholds, drawing.is_dark(drawing.background(ax))
     # NaN divides the line where a threshold is not drawn
-    mean, low, high = (
-        np.where(shown, values, np.nan) for values in (result.ratio.mean(), *result.ratio.interval(prob))
-    )
+    mean, low, high = (np.where(shown, each, np.nan) for each in (result.ratio.mean(), *result.ratio.interval(prob)))
     ax.axhline(1, color=drawing.palette(ax).grey, linewidth=1.2, zorder=1, gid="no change")
     style: dict[str, Any] = {"color": main, "linewidth": 0, "alpha": 0.35 if dark else 0.2}
     ax.fill_between(t, low, high, zorder=2, gid="band", label=f"{100 * prob:g} % interval", **style)

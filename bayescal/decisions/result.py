@@ -365,7 +365,6 @@ class NetBenefit(_presented.Presented):
         )
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
-        """Return the sentence, table and remarks that printing shows, as data; with `whole`, all thresholds."""
         at = np.arange(len(self.thresholds)) if whole else shown(self.thresholds)
         listed = set(self.thresholds[at].tolist())
         few = np.concatenate([self.few_rows[name] for name in self.models]).tolist()
@@ -431,12 +430,9 @@ class GroupedNetBenefit(OfGroups[NetBenefit]):
         return f"All rows: {self.overall.sentence(prob)}"
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
-        """Return the sentence, table and remarks that printing shows, as data; with `whole`, all thresholds."""
         every = self.overall.thresholds
         listed = set((every if whole else every[shown(every)]).tolist())
-        kept = [
-            (label, each, row) for label, each in self._named() for row in each.table() if row["threshold"] in listed
-        ]
+        kept = [(name, each, row) for name, each in self._named() for row in each.table() if row["threshold"] in listed]
         d = decimals_of([row for *_, row in kept])
         cells = [[label, *_cells_of_group(each, row, d)] for label, each, row in kept]
         of_groups = {f"group {_render.name(label)}": each.remarks for label, each in self.groups.items()}

@@ -176,9 +176,7 @@ def _selective(
     if len(cells) == 1:
         selections = [each.draw_curve(n_draws, generator) for each in cells.values()]
     else:
-        selections = joint_selections(
-            list(cells.values()), list(rows.values()), list(counts.values()), n_draws, generator
-        )
+        selections = joint_selections([*cells.values()], [*rows.values()], [*counts.values()], n_draws, generator)
     return SelectivePrediction(dict(counts), cells, dict(zip(cells, selections, strict=True)), seed, of_rows)
 
 

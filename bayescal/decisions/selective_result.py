@@ -299,11 +299,8 @@ class SelectivePrediction(_presented.Presented):
     def table(self, prob: float = 0.95) -> list[dict[str, Any]]:
         """Return the numbers as data: one dict per classifier and share.
 
-        Returns
-        -------
-        list of dict
-            Keys classifier, share, mean, sd, low, high, observed and confidence, the smallest one that is kept in the
-            rows.
+        Keys are classifier, share, mean, sd, low, high, observed and confidence, the smallest one that is kept in the
+        rows.
         """
         prob = _checks.fraction("prob", prob)
         rows = []
@@ -318,12 +315,9 @@ class SelectivePrediction(_presented.Presented):
     def to_datatree(self) -> "xr.DataTree":
         """The joint draws as an ArviZ DataTree.
 
-        Returns
-        -------
-        xarray.DataTree
-            Group ``posterior`` with one variable per classifier, ``selective_risk[a]`` and so on, along the dimension
-            ``share``, and ``augrc[a]``; group ``observed_data`` with the risks in the rows; group
-            ``constant_data`` with the smallest confidence that is kept.
+        It has the group ``posterior`` with one variable per classifier, ``selective_risk[a]`` and so on, along the
+        dimension ``share``, and ``augrc[a]``; group ``observed_data`` with the risks in the rows; group
+        ``constant_data`` with the smallest confidence that is kept.
         """
         return _arviz.datatree(
             {f"selective_risk[{name}]": each.values for name, each in self.risk.items()}
@@ -421,7 +415,6 @@ class SelectivePrediction(_presented.Presented):
         ]
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
-        """Return the sentence, table and remarks that printing shows, as data; with `whole`, all shares."""
         every = self.table()
         rows = every if whole else [row for row in every if np.isclose(row["share"], PRINTED_SHARES).any()]
         d = max(_render.decimals(row["high"] - row["low"]) for row in rows)

@@ -64,19 +64,14 @@ class TopK(ByLabel[Evaluation]):
     def table(self, prob: float = 0.95, *, estimand: EstimandLike = "ece") -> list[dict[str, Any]]:
         """Return one dict per k, as data.
 
-        Returns
-        -------
-        list of dict
-            Keys k, stated (mean confidence), observed (share of rows with the true class among the k), mean, sd, low,
-            high, plug_in and null_mean.
+        Keys are k, stated (mean confidence), observed (share of rows with the true class among the k), mean, sd, low,
+        high, plug_in and null_mean.
         """
         rows = []
         for k, each in self.items():
             counts, row = each.counts, each.row(estimand, prob)
             used = counts.occupied
-            stated, observed = (
-                float(counts.share[used] @ values[used]) for values in (counts.mean_confidence, counts.accuracy)
-            )
+            stated, observed = (float(counts.share[used] @ x[used]) for x in (counts.mean_confidence, counts.accuracy))
             numbers = {name: value for name, value in row.items() if name != "quantity"}
             rows.append({"k": k, "stated": stated, "observed": observed, **numbers})
         return rows
@@ -92,7 +87,6 @@ class TopK(ByLabel[Evaluation]):
         return f"{of}: {wording.mean_and_interval(worst.draws(record), prob)}."
 
     def sheet(self, *, whole: bool = False, estimand: EstimandLike = "ece") -> _render.Sheet:
-        """Return the sentence, table and remarks that printing shows, as data."""
         informative = {k: each for k, each in self.items() if k < self.n_classes} or self.evaluations
         d = min(wording.decimals(each.draws(estimand)) for each in informative.values())
         columns = ("stated", "observed", "mean", "sd", "low", "high", "plug_in")

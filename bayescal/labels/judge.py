@@ -232,7 +232,6 @@ class JudgeReport(Presented):
         return {"worth": {"mean": self.worth.mean(), "low": low, "high": high}, **tests}
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
-        """Return the sentence, table and remarks that printing shows, as data."""
         rows = [
             [
                 row["quantity"],

@@ -175,9 +175,7 @@ def _check_options(columns: ShiftColumnOptions, question: ShiftQuestionOptions, 
             raise ValueError(NAMED_WITHOUT_SHIFT)
         refuse({name: options[name] for name in OF_EVALUATION if name in options}, "without --shift")
     else:
-        others = {
-            name: options[name] for name, kind in SHIFT_OF_OPTION.items() if name in options and kind != question.shift
-        }
+        others = {of: options[of] for of, kind in SHIFT_OF_OPTION.items() if of in options and kind != question.shift}
         refuse(others, f"with --shift {question.shift}")
     if question.shift == "covariate" and columns.weights is None:
         raise ValueError(

@@ -302,9 +302,7 @@ class SurvivalComparison(Comparison):
         """Ratios of observed to expected events, and warnings about the intervals."""
         if not all(expects_events(each.counts) for each in self.evaluations.values()):
             return super().remarks
-        ratios = "; ".join(
-            f"{name}: {with_interval(each.observed_expected, 2)}" for name, each in self.evaluations.items()
-        )
+        ratios = "; ".join(f"{name}: {with_interval(of.observed_expected, 2)}" for name, of in self.evaluations.items())
         return (*super().remarks, f"{LABEL.capitalize()}: {ratios}.")
 
 

@@ -75,9 +75,7 @@ class _SurvivalQuery(Query):
     def _columns(self, frame: Any) -> Any:
         """Select the columns: exits are coded, and the outcome is 1 for events of the cause."""
         eager = isinstance(frame, nw.DataFrame)
-        chosen = [
-            named_column(frame, name).alias(label) for name, label in zip(self.groups, self.labels[:-1], strict=True)
-        ]
+        chosen = [named_column(frame, name).alias(to) for name, to in zip(self.groups, self.labels[:-1], strict=True)]
         chosen += [
             named_column(frame, name).cast(nw.Float64).alias(short)
             for name, short in ((self.time, "t"), (self.event, "e"), (self.classifiers[0]["risk"], "c0"))

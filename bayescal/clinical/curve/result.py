@@ -357,7 +357,6 @@ class CalibrationCurve(_presented.Presented):
         return wording.decimals(self.ici)
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
-        """Return the sentence, table and remarks that printing shows, as data; it always has all rows."""
         columns = ("mean", "sd", "low", "high")
         rows = [
             [ERRORS[row["quantity"]][0], *(_render.number(row[name], self._decimals) for name in columns)]
@@ -365,9 +364,7 @@ class CalibrationCurve(_presented.Presented):
         ]
         shares = {family: sum(inside.values()) for family, inside in self.posterior.families.items()}
         words = WORDS | ({EXACT: "all other knots exact"} if self.contradicted else {})
-        listed = ", ".join(
-            f"{words[family]} {_render.probability(p).removeprefix('= ')}" for family, p in shares.items()
-        )
+        listed = ", ".join(f"{words[key]} {_render.probability(p).removeprefix('= ')}" for key, p in shares.items())
         of_ends = ((self.score == 0) | (self.score == 1)).all()  # the shares are those of the prior
         notes = [self._exact, *([] if of_ends else [f"Shares of the draws: {listed}."])]
         headline = self._headline(0.95)
