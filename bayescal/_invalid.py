@@ -157,16 +157,9 @@ def invalid(
     first = first_of(bad)
     value = None if values is None else values[first]
     return Finding(
-        argument=name,
-        rule=rule,
-        count=int(np.count_nonzero(bad)),
-        size=bad.size,
-        first=first,
-        value=value,
-        shown="" if values is None else _quote(value),
-        hint=hint,
-        verb=verb,
-    )
+        argument=name, rule=rule, count=int(np.count_nonzero(bad)), size=bad.size, first=first,
+        value=value, shown="" if values is None else _quote(value), hint=hint, verb=verb,
+    )  # fmt: skip
 
 
 def first_of(bad: Array) -> tuple[int, ...]:

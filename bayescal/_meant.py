@@ -12,24 +12,10 @@ from difflib import get_close_matches
 from types import FunctionType, UnionType
 from typing import Any, NoReturn
 
-from bayescal import _checks, _lazy
+from bayescal import _checks, _lazy, _synonyms
 from bayescal._described import described
 from bayescal._invalid import quoted
-from bayescal._synonyms import (
-    BINNINGS,
-    CALLS,
-    COMPARE,
-    COUNTS,
-    EVALUATE,
-    NO_PICTURE,
-    OPTIONS,
-    OTHER_ROWS,
-    PLAN,
-    SEEDS,
-    TABLE,
-    TOPIC_CALLS,
-    Meant,
-)
+from bayescal._synonyms import COMPARE, COUNTS, EVALUATE, OPTIONS, OTHER_ROWS, PLAN, TABLE, TOPIC_CALLS, Meant
 
 
 def letters(words: str) -> str:
@@ -83,7 +69,7 @@ def _elsewhere(
 
 def _places(meant: Meant, owners: Collection[str], where: str, result_class: type | None) -> list[str]:
     """Return the codes with which a function or a result gets a thing: first its own call, then those of its topic."""
-    topic, codes, no_picture = _topic_of(owners), [], NO_PICTURE.split()
+    topic, codes, no_picture = _topic_of(owners), [], _synonyms.NO_PICTURE.split()
     for code in meant.elsewhere.split("` or `") if meant.elsewhere else ():
         base = next((each for each in (EVALUATE, COUNTS, COMPARE, PLAN) if code.startswith(each)), "")
         of_topic = [each for each in TOPIC_CALLS[topic] if ("Counts." in each) == (base == COUNTS)]
@@ -363,7 +349,7 @@ def unknown_keyword(
                 shown = f": `{call}{_argument(keyword, call)})`" if call else ""
                 hint = hint or f" Here it is called {name!r}{shown}."
         hint = hint or _elsewhere([each for each in chosen if each.of], owners, where, result_class)
-        if not hint and deterministic and letters(word) in (*SEEDS.split(), "rng"):
+        if not hint and deterministic and letters(word) in (*_synonyms.SEEDS.split(), "rng"):
             hint = " It is deterministic: the same arguments give the same result."
     hint = hint or _elsewhere(rows, owners, where, result_class)
     if not hint:
@@ -534,7 +520,7 @@ def _refused(
     counted = f" For counts, use `{counts}(counts)`." if counts else ""
     if hasattr(function.__globals__.get(function.__name__), "from_counts"):
         counted = f" For counts, use `{name}.from_counts(counts)`."
-    more = f" {CALLS[name]}" if name in CALLS else ""
+    more = f" {_synonyms.CALLS[name]}" if name in _synonyms.CALLS else ""
     return TypeError(f"{message}. Call it as `{call})`.{counted}{more}")
 
 
@@ -559,7 +545,7 @@ def _way(value: Any) -> Any:
     """Return this package's name of a way to choose bins, for one of scikit-learn's; of several, that of each."""
     if isinstance(value, list | tuple):
         return type(value)(_way(each) for each in value)
-    return BINNINGS.get(value, value) if isinstance(value, str) else value
+    return _synonyms.BINNINGS.get(value, value) if isinstance(value, str) else value
 
 
 def _innermost(function: Any) -> FunctionType:

@@ -5,15 +5,8 @@ from typing import Any, overload
 
 from bayescal._arrays import Classes
 from bayescal._meant import public
-from bayescal.analyses.groups import (
-    PARTIAL,
-    TOTAL,
-    checked_pooling,
-    evaluate_class_counts,
-    evaluate_classes,
-    evaluate_count_groups,
-    evaluate_row_groups,
-)
+from bayescal.analyses import groups as by_group
+from bayescal.analyses.groups import evaluate_class_counts, evaluate_classes, evaluate_count_groups, evaluate_row_groups
 from bayescal.analyses.one import DEFAULT_MODEL, count_rows, evaluate_one
 from bayescal.data.frames import same_rows
 from bayescal.data.groups import Clusters, Groups
@@ -192,7 +185,7 @@ def evaluate(
 
     shown = {**settings, "progress": progress}
     if target == "classwise":
-        checked_pooling(pooling, groups=by is not None)
+        by_group.checked_pooling(pooling, groups=by is not None)
         if by is not None:
             raise ValueError(
                 "`by` cannot be combined with `target='classwise'`, which has one problem per class: use "
@@ -201,11 +194,11 @@ def evaluate(
         rows = ClassRows.read(y_true, y_prob, classes=classes, logits=logits, weights=weights, with_target=True)
         return evaluate_classes(rows, clusters=clusters_of_rows(len(rows)), **shown)
     columns = read_rows(y_true, y_prob, target=target, classes=classes, logits=logits, weights=weights)
-    checked_pooling(pooling, groups=by is not None, model=model)
+    by_group.checked_pooling(pooling, groups=by is not None, model=model)
     if by is not None:
         same_rows(arguments)
         groups = Groups.from_column(by, len(columns))
-        groups = groups.with_empty(by) if pooling in (PARTIAL, TOTAL) else groups
+        groups = groups.with_empty(by) if pooling in (by_group.PARTIAL, by_group.TOTAL) else groups
         clusters = clusters_of_rows(len(columns))
         return evaluate_row_groups(columns.checked(), groups, clusters=clusters, pooling=pooling, **shown)
     clusters = clusters_of_rows(len(columns))
@@ -271,7 +264,7 @@ def evaluate_counts(
     >>> list(bc.evaluate_counts({"north": counts, "south": counts}, rng=1))
     ['north', 'south']
     """
-    checked_pooling(pooling, groups=isinstance(counts, Mapping), model=model)
+    by_group.checked_pooling(pooling, groups=isinstance(counts, Mapping), model=model)
     if isinstance(counts, Mapping):
         shown = {"draws": draws, "progress": progress, "pooling": pooling}
         return evaluate_count_groups(counts, model=model, rng=rng, **shown, **options)

@@ -32,16 +32,10 @@ class ColumnNames:
     def open(self, file: Path, by: str | None = None) -> RowStream:
         """Open a file to read these columns of it, and the column of groups."""
         return open_predictions(
-            file,
-            label=self.label,
-            prob=self.prob,
-            prob_prefix=self.prob_prefix,
-            weights=self.options.weights,
-            classes=parse_classes(self.options.classes),
-            by=by,
-            cluster=self.options.cluster,
-            logprob=self.options.logprob,
-        )
+            file, label=self.label, prob=self.prob, prob_prefix=self.prob_prefix,
+            weights=self.options.weights, classes=parse_classes(self.options.classes),
+            by=by, cluster=self.options.cluster, logprob=self.options.logprob,
+        )  # fmt: skip
 
     def refuse_as_groups(self, by: str | None) -> None:
         """Refuse a column of groups or of clusters that holds something else."""

@@ -114,14 +114,9 @@ def compare_files(
     used |= {each.label: "the labels" for each in classifiers.values()}
     refuse_column("by", question.by, "data sets", used)
     rows = read_models(
-        classifiers,
-        key=columns.key,
-        weights=columns.weights,
-        cluster=columns.cluster,
-        by=question.by,
-        classes=parse_classes(columns.classes),
-        same_labels=not columns.confidence,
-    )
+        classifiers, key=columns.key, weights=columns.weights, cluster=columns.cluster,
+        by=question.by, classes=parse_classes(columns.classes), same_labels=not columns.confidence,
+    )  # fmt: skip
     first = next(iter(rows.values()))
     keywords |= {"classes": first.classes, "weights": first.weights, "logits": columns.logits}
     keywords["cluster"] = first.cluster

@@ -34,14 +34,10 @@ def model_keywords(keywords: Mapping[str, Any]) -> dict[str, Any]:
 def settings(counts: "Counts", keywords: Mapping[str, Any], bins: Any) -> dict[str, Any]:
     """Return the target, bins, model, draws and seed of an evaluation, as JSON documents hold them."""
     return {
-        "target": counts.target,
-        "bins": bins,
-        "binning": counts.bins.kind,
-        "model": keywords["model"],
+        "target": counts.target, "bins": bins, "binning": counts.bins.kind, "model": keywords["model"],
         **({"sub_models": keywords["sub_models"]} if "sub_models" in keywords else {}),
-        "draws": keywords["draws"],
-        "seed": keywords["rng"],
-    }
+        "draws": keywords["draws"], "seed": keywords["rng"],
+    }  # fmt: skip
 
 
 def parse_bins(text: str) -> int | list[float]:

@@ -245,15 +245,11 @@ def _compare_logs(
     over = isinstance(comparison, ComparisonOverDatasets)
     one = next(iter(comparison.comparisons.values())) if over else comparison
     parameters: Mapping[str, Any] = {
-        "files": [file.name for file in files],
-        **logs.given(),
-        **columns.given(),
+        "files": [file.name for file in files], **logs.given(), **columns.given(),
         "rows": len(next(iter(rows["y_true"].values()))),
         **settings(one[one.names[0]].counts, keywords, keywords["bins"]),
-        "rope": one.rope,
-        **({"by": by} if over else {}),
-        "estimand": estimand.name,
-    }
+        "rope": one.rope, **({"by": by} if over else {}), "estimand": estimand.name,
+    }  # fmt: skip
     result_type = ComparedDatasets if over else ComparedFiles
     return result_type(comparison, estimand, dict(parameters), notes)
 

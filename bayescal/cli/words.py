@@ -22,22 +22,9 @@ if TYPE_CHECKING:
 OPTION_OF = {"edges": "--bins", "rng": "--seed", "path": "FILE", "paths": "FILE", "thresholds": "--threshold"}
 OPTION_OF |= {"filter_name": "--filter", "scorer": "--correct", "score": "--correct", "subject": "--by"}
 OPTIONS = (
-    "classes",
-    "target",
-    "bins",
-    "binning",
-    "model",
-    "sub_models",
-    "draws",
-    "logits",
-    "logprob",
-    "by",
-    "pooling",
-    "cluster",
-    "prob",
-    "prob_prefix",
-    *OPTION_OF,
-)
+    "classes", "target", "bins", "binning", "model", "sub_models", "draws", "logits",
+    "logprob", "by", "pooling", "cluster", "prob", "prob_prefix", *OPTION_OF,
+)  # fmt: skip
 OPTIONS += ("horizon", "cause", "shift", "using", "strata", "rates")
 OPTIONS += ("sizes", "populations", "curves", "methods", "repeats", "key", "rope", "estimand")
 OPTIONS += ("correct", "confidence", "pattern", "percent", "partial", "abstained", "abstain")

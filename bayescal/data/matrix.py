@@ -13,18 +13,8 @@ from bayescal._arrays import Array, Classes
 from bayescal._invalid import quoted
 from bayescal._loops import compiled
 from bayescal._meant import several_classifiers
-from bayescal.data.columns import (
-    allowed_weights,
-    class_numbers,
-    column,
-    masks,
-    numbers,
-    scale_free,
-    softmax,
-    strings_need_classes,
-    unambiguous_integers,
-    weight_column,
-)
+from bayescal.data import columns as one_column
+from bayescal.data.columns import allowed_weights, class_numbers, column, numbers, scale_free
 from bayescal.data.frames import SKIPS_INTEGERS, column_names, same_rows, to_array
 from bayescal.data.reading import Reading, unit_rows
 
@@ -89,7 +79,7 @@ class ClassRows:
             hint = " Probabilities p of one event? Pass both columns, `np.column_stack([1 - p, p])`."
             hint = " For probabilities of one event use `target='event'`." if with_target else hint
             shape_of_labels = np.shape(to_array("y_true", y_true)) if probabilities.ndim > 2 else None
-            hint = hint if probabilities.ndim < 3 else masks("y_prob", probabilities.shape, shape_of_labels)
+            hint = hint if probabilities.ndim < 3 else one_column.masks("y_prob", probabilities.shape, shape_of_labels)
             raise ValueError(f"`y_prob` must have shape (N, K) with K >= 2; its shape is {probabilities.shape}.{hint}")
         label = column("y_true", to_array("y_true", y_true))
         shapes = f"Their shapes are {label.shape} and {probabilities.shape}."
@@ -97,10 +87,10 @@ class ClassRows:
             shapes += " Is `y_prob` transposed?"
         _checks.same_length(("y_true", "y_prob"), (len(label), len(probabilities)), shapes)
         _checks.not_empty("y_true", len(label))
-        matrix = softmax("y_prob", probabilities) if logits else numbers("y_prob", probabilities)
+        matrix = one_column.softmax("y_prob", probabilities) if logits else numbers("y_prob", probabilities)
         named = class_names(label, names, classes)
         label = _multiclass(label, matrix.shape[1], named, of_columns=classes is None)
-        weight = weight_column(weights, len(label), "y_true")
+        weight = one_column.weight_column(weights, len(label), "y_true")
         return cls(label=label, matrix=matrix, weight=weight, classes=tuple(() if named is None else named))
 
     def checked(self) -> "ClassRows":
@@ -183,7 +173,7 @@ def _multiclass(label: Array, n_classes: int, classes: Classes, *, of_columns: b
             return class_numbers("y_true", label, classes, "the columns of `y_prob`", hint)
         return class_numbers("y_true", label, classes)
     if label.dtype.kind not in "biuf":
-        raise TypeError(strings_need_classes("y_true", label, "`classes=[name of column 0, ...]`"))
+        raise TypeError(one_column.strings_need_classes("y_true", label, "`classes=[name of column 0, ...]`"))
     _checks.finite("y_true", label)
     if label.min() < 0 or label.max() > n_classes - 1:
         rule = _rules.class_number(n_classes)
@@ -192,7 +182,7 @@ def _multiclass(label: Array, n_classes: int, classes: Classes, *, of_columns: b
             hint = f"Labels 1..{n_classes}? Pass `y_true - 1`, or `classes=range(1, {n_classes + 1})`."
         hint = _rules.ignored_hint("y_true", label, n_classes - 1) or hint
         rule.refuse("y_true", ~rule.holds(label), label, hint=hint)
-    unambiguous_integers("y_true", label)
+    one_column.unambiguous_integers("y_true", label)
     if label.dtype.kind == "f":
         _rules.INTEGER.require("y_true", label)
     return label.astype(np.int64, copy=False)

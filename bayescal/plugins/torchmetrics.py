@@ -451,17 +451,11 @@ class CalibrationPosterior(Metric):
         infinite = np.zeros_like(cells)
         infinite[0, -1], infinite[1, 0] = marks[:2]
         return BinnedCounts(
-            self.bins,
-            cells,
-            weight,
-            deviation,
-            deviation_sq.sum(axis=0),
-            weight_sq,
-            TASKS[self.task],
+            self.bins, cells, weight, deviation, deviation_sq.sum(axis=0), weight_sq, TASKS[self.task],
             LossSums(total_loss(self.bins.midpoints, weight, deviation, deviation_sq), loss_sq),
             LossSums(log, log_sq, infinite),
             reading=Reading(not_above_half=int(marks[3]), like_probabilities=int(marks[4])),
-        )
+        )  # fmt: skip
 
 
 def _equal(settings: Tensor) -> Tensor:

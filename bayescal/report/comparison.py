@@ -55,15 +55,11 @@ def comparison_shapes(comparison: Compared, prob: float = 0.95, *, estimand: Est
     ropes = np.linspace(0, reach, CURVE) if two else np.empty(0)
     return ComparisonShapes(
         classifiers=forests.forest([names[i] for i in best], values[:, best], prob),
-        ranks=comparison.rank_probabilities(estimand)[best],
-        differences=forests.forest(others, gaps, prob),
-        pairs=tuple(pairs),
-        decided=np.array([[d["p_left"], d["p_rope"], d["p_right"]] for d in decided]),
-        density=density_of(Draws(gaps[:, 0]), prob) if two else None,
-        ropes=ropes,
-        p_equal=comparison.rope_curve(ropes, *pairs[0], estimand) if two else ropes,
-        rope=comparison.rope,
-    )
+        ranks=comparison.rank_probabilities(estimand)[best], differences=forests.forest(others, gaps, prob),
+        pairs=tuple(pairs), decided=np.array([[d["p_left"], d["p_rope"], d["p_right"]] for d in decided]),
+        density=density_of(Draws(gaps[:, 0]), prob) if two else None, ropes=ropes,
+        p_equal=comparison.rope_curve(ropes, *pairs[0], estimand) if two else ropes, rope=comparison.rope,
+    )  # fmt: skip
 
 
 #: Cells of a table show their probabilities if there are at most this many columns; smaller probabilities are left out.
@@ -138,17 +134,9 @@ def write_above(ax: "Axes", words: Iterable[tuple[float, str, str, str]]) -> Non
     """Write words above the axes: (position from 0 to 1, alignment, words, colour)."""
     for x, side, word, colour in words:
         ax.annotate(
-            word,
-            (x, 1),
-            xycoords="axes fraction",
-            xytext=(0, 4),
-            textcoords="offset points",
-            ha=side,
-            va="bottom",
-            color=colour,
-            fontsize=drawing.SMALL + 0.5,
-            parse_math=False,
-        )
+            word, (x, 1), xycoords="axes fraction", xytext=(0, 4), textcoords="offset points",
+            ha=side, va="bottom", color=colour, fontsize=drawing.SMALL + 0.5, parse_math=False,
+        )  # fmt: skip
 
 
 def sides_in_words(
@@ -172,14 +160,9 @@ def draw_curve(ax: "Axes", shapes: ComparisonShapes, color: str) -> None:
     ax.axvspan(0, shapes.rope, color=color, alpha=0.22, linewidth=0, zorder=0)
     ax.plot(shapes.ropes, shapes.p_equal, color=color, linewidth=1.6, drawstyle="steps-post", gid="curve")
     ax.plot(
-        shapes.rope,
-        shapes.decided[0, 1],
-        marker="o",
-        markersize=6,
-        color=color,
-        markeredgecolor=drawing.background(ax),
-        clip_on=False,
-    )
+        shapes.rope, shapes.decided[0, 1], marker="o", markersize=6,
+        color=color, markeredgecolor=drawing.background(ax), clip_on=False,
+    )  # fmt: skip
     ax.set(xlim=(0, shapes.ropes[-1]), ylim=(0, 1.08), yticks=[0, 0.5, 1])
     ax.set_xlabel("largest difference that counts as equal", fontsize=drawing.SMALL)
     ax.set_ylabel("P(equal)", fontsize=drawing.SMALL)

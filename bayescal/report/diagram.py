@@ -79,17 +79,11 @@ def reliability_points(evaluation: Evaluation, prob: float = 0.95) -> Reliabilit
     low, high = Draws(evaluation.bin_draws.accuracy[:, keep]).interval(prob)
     (low_ends, high_ends), censored = _ends(counts), evaluation._censored_share
     return ReliabilityPoints(
-        bin_low=low_ends[keep],
-        bin_high=high_ends[keep],
-        n=counts.n[keep],
-        effective_n=counts.effective_n[keep],
-        share=counts.share[keep],
-        confidence=counts.mean_confidence[keep],
-        accuracy=evaluation._observed_accuracy[keep],
-        low=low,
-        high=high,
-        censored=None if censored is None else censored[keep],
-    )
+        bin_low=low_ends[keep], bin_high=high_ends[keep], n=counts.n[keep],
+        effective_n=counts.effective_n[keep], share=counts.share[keep],
+        confidence=counts.mean_confidence[keep], accuracy=evaluation._observed_accuracy[keep],
+        low=low, high=high, censored=None if censored is None else censored[keep],
+    )  # fmt: skip
 
 
 def _ends(counts: Counts) -> tuple[Floats, Floats]:

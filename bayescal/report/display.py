@@ -175,17 +175,10 @@ class CalibrationDisplay:
         ax = axes_or_new(ax, figsize=(5.6, 6.4))
         about = "" if self.pos_label is None else f" (positive class: {_render.name(self.pos_label)})"
         self.line_ = add_evaluation(
-            ax,
-            self.evaluation,
-            self.estimator_name if name is None else name,
-            prob=self.prob,
-            ref_line=ref_line,
-            style=kwargs,
-            about=about,
-            reference_color=reference_color,
-            above_color=above_color,
-            below_color=below_color,
-        )
+            ax, self.evaluation, self.estimator_name if name is None else name,
+            prob=self.prob, ref_line=ref_line, style=kwargs, about=about,
+            reference_color=reference_color, above_color=above_color, below_color=below_color,
+        )  # fmt: skip
         self.ax_, self.figure_ = ax, ax.figure
         return self
 

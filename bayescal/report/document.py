@@ -94,14 +94,10 @@ def _(result: GroupedEvaluation, parameters: Parameters = NO_PARAMETERS) -> dict
         for label in result.in_order()
     ]
     return {
-        **with_intervals(GROUPS_SCHEMA, result, parameters),
-        "by": result.name,
-        "pooling": result.pooling,
-        "heterogeneity": _heterogeneity(result),
-        "overall": whole_evaluation(result.overall),
-        "groups": groups,
-        "seeds": {"order": str(result.order_seed)},
-    }
+        **with_intervals(GROUPS_SCHEMA, result, parameters), "by": result.name, "pooling": result.pooling,
+        "heterogeneity": _heterogeneity(result), "overall": whole_evaluation(result.overall),
+        "groups": groups, "seeds": {"order": str(result.order_seed)},
+    }  # fmt: skip
 
 
 def _heterogeneity(result: GroupedEvaluation) -> dict[str, float] | None:
@@ -163,19 +159,14 @@ def _(
     """
     record, sheet = as_estimand(estimand), result.sheet(whole=True, estimand=estimand)
     return {
-        **head(RESULT_SCHEMA, sheet, parameters),
-        "kind": type(result).__name__,
+        **head(RESULT_SCHEMA, sheet, parameters), "kind": type(result).__name__,
         "estimand": {"name": record.name, "title": record.title, "better": record.better},
-        "table": result.table(PROB, estimand=estimand),
-        "remarks": list(sheet.remarks),
-        "notes": list(sheet.notes),
-        "rope": result.rope,
-        "spread": result.spread,
+        "table": result.table(PROB, estimand=estimand), "remarks": list(sheet.remarks),
+        "notes": list(sheet.notes), "rope": result.rope, "spread": result.spread,
         "classifiers": result.each(PROB, estimand=estimand),
         "datasets": [{"name": name, "rows": n} for name, n in result.n_rows.items()],
-        "by_dataset": result._by_dataset(PROB, estimand),
-        "seeds": {"order": str(result.order_seed)},
-    }
+        "by_dataset": result._by_dataset(PROB, estimand), "seeds": {"order": str(result.order_seed)},
+    }  # fmt: skip
 
 
 def with_table(result: _presented.Presented, parameters: Parameters, **options: Any) -> dict[str, Any]:
@@ -224,15 +215,9 @@ def bin_table(evaluation: Evaluation) -> list[dict[str, Any]]:
     counts = evaluation.counts
     ends = np.where(counts.occupied, Draws(evaluation.bin_draws.accuracy).interval(PROB), np.nan)
     columns = {
-        "low": counts.bins.edges[:-1],
-        "high": counts.bins.edges[1:],
-        "n": counts.n,
-        "k": counts.k,
-        "mean_confidence": counts.mean_confidence,
-        "accuracy": evaluation._observed_accuracy,
-        "accuracy_low": ends[0],
-        "accuracy_high": ends[1],
-        **evaluation._bin_columns(),
-    }
+        "low": counts.bins.edges[:-1], "high": counts.bins.edges[1:], "n": counts.n, "k": counts.k,
+        "mean_confidence": counts.mean_confidence, "accuracy": evaluation._observed_accuracy,
+        "accuracy_low": ends[0], "accuracy_high": ends[1], **evaluation._bin_columns(),
+    }  # fmt: skip
     rows = zip(*(np.asarray(column).tolist() for column in columns.values()), strict=True)
     return [dict(zip(columns, row, strict=True)) for row in rows]

@@ -313,20 +313,11 @@ def key_above(
     labels = [_render.cut(label, room - BESIDE) for _, label in chosen]
     columns = _columns(labels, room)
     legend = ax.legend(
-        handles=[handle for handle, _ in chosen],
-        labels=labels,
-        loc="lower left",
-        bbox_to_anchor=(0, 1),
+        handles=[handle for handle, _ in chosen], labels=labels, loc="lower left", bbox_to_anchor=(0, 1),
         bbox_transform=ax.transAxes + ScaledTranslation(0, offset / 72, ax.figure.dpi_scale_trans),
-        ncols=columns,
-        frameon=False,
-        fontsize=size,
-        borderaxespad=0.2,
-        borderpad=0,
-        handlelength=1.2,
-        handletextpad=0.5,
-        columnspacing=0.9,
-    )
+        ncols=columns, frameon=False, fontsize=size, borderaxespad=0.2, borderpad=0, handlelength=1.2,
+        handletextpad=0.5, columnspacing=0.9,
+    )  # fmt: skip
     for text in legend.get_texts():
         text.set_parse_math(False)
     lines = -(-len(labels) // columns)
@@ -351,16 +342,9 @@ def titled(ax: "Axes", title: str, paragraphs: Sequence[str], *, above: float, s
     size = TINY - 0.5 if small else SMALLER
     lines = [line for words in paragraphs for line in textwrap.wrap(_render.visible(words), characters(ax, size))]
     ax.annotate(
-        "\n".join(lines),
-        (0, 1),
-        xycoords="axes fraction",
-        xytext=(0, above),
-        textcoords="offset points",
-        fontsize=size,
-        va="bottom",
-        alpha=0.7,
-        parse_math=False,
-    )
+        "\n".join(lines), (0, 1), xycoords="axes fraction", xytext=(0, above),
+        textcoords="offset points", fontsize=size, va="bottom", alpha=0.7, parse_math=False,
+    )  # fmt: skip
     pad = above + 1.25 * size * len(lines) + 3
     title_size = TINY + 1 if small else SMALL + 1
     wrapped = [part for line in title.split("\n") for part in textwrap.wrap(line, characters(ax, title_size))]

@@ -278,15 +278,9 @@ def draw_forest(ax: "Axes", rows: Forest, colours: Sequence[str], *, small: bool
     ax.hlines(place, rows.low, rows.high, colors=list(colours), linewidth=1.6 * thin, gid="interval", zorder=3)
     ax.hlines(place, rows.inner_low, rows.inner_high, colors=list(colours), linewidth=5 * thin, gid="inner", zorder=3)
     ax.scatter(
-        rows.mean,
-        place,
-        s=44 * thin,
-        c=list(colours),
-        edgecolors=[drawing.background(ax)] * len(rows),
-        linewidths=thin,
-        zorder=4,
-        gid="mean",
-    )
+        rows.mean, place, s=44 * thin, c=list(colours),
+        edgecolors=[drawing.background(ax)] * len(rows), linewidths=thin, zorder=4, gid="mean",
+    )  # fmt: skip
     ax.set_ylim(len(rows) - 0.4, -0.6)
     step = name_rows(ax, rows.names, small=small)
     calm(ax, ticks=3 if small else 5)

@@ -237,43 +237,25 @@ def _draw(ax: "Axes", diagram: Diagram, new: Shown) -> None:
     moved = ax.transData + ScaledTranslation(sideways / 72, 0, ax.figure.dpi_scale_trans)
     color = str(line.get_color())
     ax.vlines(
-        points.confidence,
-        points.low,
-        points.high,
-        colors=diagrams.bar_colors(ax, color, n),
-        linewidth=3 * crowd,
-        zorder=3,
-        gid="credible intervals",
-        transform=moved,
-    )
+        points.confidence, points.low, points.high, colors=diagrams.bar_colors(ax, color, n),
+        linewidth=3 * crowd, zorder=3, gid="credible intervals", transform=moved,
+    )  # fmt: skip
     line.set_transform(moved)
     line.set_markersize(line.get_markersize() * crowd if len(n) > 25 else line.get_markersize())
     ax.add_line(line)
     thin = n < diagrams.THIN_BIN
     if thin.any() and line.get_marker() not in ("None", "none", "", " ", None):
         ax.plot(
-            points.confidence[thin],
-            points.accuracy[thin],
-            color=color,
-            marker=line.get_marker(),
-            linestyle="",
-            markersize=line.get_markersize(),
-            markerfacecolor=drawing.background(ax),
-            zorder=4.5,
-            gid="thin",
-            transform=moved,
-        )
+            points.confidence[thin], points.accuracy[thin], color=color,
+            marker=line.get_marker(), linestyle="", markersize=line.get_markersize(),
+            markerfacecolor=drawing.background(ax), zorder=4.5, gid="thin", transform=moved,
+        )  # fmt: skip
     counts = new.evaluation.counts
     if len(n):
         diagram.below.stairs(
-            counts.share,
-            counts.bins.edges,
-            color=color,
-            linewidth=1.3 * crowd,
-            linestyle=DASHES[place % len(DASHES)],
-            fill=False,
-            gid="shares",
-        )
+            counts.share, counts.bins.edges, color=color, linewidth=1.3 * crowd,
+            linestyle=DASHES[place % len(DASHES)], fill=False, gid="shares",
+        )  # fmt: skip
 
 
 def _legend(ax: "Axes", diagram: Diagram) -> None:
@@ -288,19 +270,10 @@ def _legend(ax: "Axes", diagram: Diagram) -> None:
     words.extend(dict.fromkeys(filter(None, notes)))
     lines = [line for each in words for line in textwrap.wrap(_render.visible(each), drawing.characters(ax, smaller))]
     legend = diagram.above.legend(
-        handles=[each.line for each in diagram.shown],
-        title="\n".join(lines),
-        title_fontsize=smaller,
-        alignment="left",
-        loc="lower left",
-        bbox_to_anchor=(0, 0),
-        frameon=False,
-        fontsize=size,
-        borderaxespad=0,
-        borderpad=0,
-        handlelength=2.2,
-        labelspacing=0.3,
-    )
+        handles=[each.line for each in diagram.shown], title="\n".join(lines), title_fontsize=smaller,
+        alignment="left", loc="lower left", bbox_to_anchor=(0, 0), frameon=False, fontsize=size,
+        borderaxespad=0, borderpad=0, handlelength=2.2, labelspacing=0.3,
+    )  # fmt: skip
     legend.get_title().set(alpha=0.7, parse_math=False)
     for text in legend.get_texts():
         text.set_parse_math(False)

@@ -99,18 +99,10 @@ def _rename(root: ElementTree.Element, prefix: str) -> None:
 
 #: Words for the parameters of the command line, in this order; further ones keep their name.
 WORDS = {
-    "file": "file",
-    "files": "files",
-    "key": "column of keys",
-    "rows": "rows read",
-    "label": "column of labels",
-    "prob": "columns of probabilities",
-    "weights": "column of weights",
-    "by": "column of groups",
-    "sub_models": "sub-models",
-    "draws": "posterior draws",
-    "below": "limit",
-}
+    "file": "file", "files": "files", "key": "column of keys", "rows": "rows read",
+    "label": "column of labels", "prob": "columns of probabilities", "weights": "column of weights",
+    "by": "column of groups", "sub_models": "sub-models", "draws": "posterior draws", "below": "limit",
+}  # fmt: skip
 #: Rows that do not obey the rules raise an error, so that a result contains all rows or does not exist.
 REFUSED_ROWS = "0 (an input with an invalid row is refused as a whole)"
 

@@ -207,13 +207,7 @@ def _draw_plug_in(ax: "Axes", plug_in: float, right: float, color: str) -> None:
     ax.axvline(plug_in, color=color, linewidth=1.5, linestyle="--")
     on_left = plug_in > right / 2
     ax.annotate(
-        f"plug-in {_render.number(plug_in)}",
-        (plug_in, 1),
-        xycoords=("data", "axes fraction"),
-        xytext=(-4 if on_left else 4, -2),
-        textcoords="offset points",
-        ha="right" if on_left else "left",
-        va="top",
-        color=color,
-        fontsize=drawing.SMALL,
-    )
+        f"plug-in {_render.number(plug_in)}", (plug_in, 1), xycoords=("data", "axes fraction"),
+        xytext=(-4 if on_left else 4, -2), textcoords="offset points",
+        ha="right" if on_left else "left", va="top", color=color, fontsize=drawing.SMALL,
+    )  # fmt: skip

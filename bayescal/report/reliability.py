@@ -232,38 +232,21 @@ def _draw_points(ax: "Axes", points: diagram.ReliabilityPoints, scale: float, co
     inside[n < diagram.THIN_BIN] = to_rgba(drawing.background(ax))
     crowd = scale * min(1.0, (25 / max(len(n), 1)) ** 0.5)  # thinner strokes for a hundred bins
     ax.vlines(
-        points.confidence,
-        points.low,
-        points.high,
-        colors=diagram.bar_colors(ax, color, n),
-        linewidth=4 * crowd,
-        zorder=3,
-        gid="credible intervals",
-    )
+        points.confidence, points.low, points.high, colors=diagram.bar_colors(ax, color, n),
+        linewidth=4 * crowd, zorder=3, gid="credible intervals",
+    )  # fmt: skip
     ax.scatter(
-        points.confidence,
-        points.accuracy,
-        s=30 * crowd,
-        c=inside,
-        edgecolors=color,
-        linewidths=1.1 * crowd,
-        zorder=4,
-        gid="observed",
-    )
+        points.confidence, points.accuracy, s=30 * crowd, c=inside,
+        edgecolors=color, linewidths=1.1 * crowd, zorder=4, gid="observed",
+    )  # fmt: skip
 
 
 def _draw_mass(below: "Axes", points: diagram.ReliabilityPoints, color: str, largest: float) -> None:
     width = points.bin_high - points.bin_low
     below.bar(
-        points.bin_low,
-        points.share,
-        width,
-        align="edge",
-        color=color,
-        alpha=0.55,
-        edgecolor=below.get_facecolor(),
-        linewidth=min(0.6, 15 / max(len(width), 1)),
-    )
+        points.bin_low, points.share, width, align="edge", color=color, alpha=0.55,
+        edgecolor=below.get_facecolor(), linewidth=min(0.6, 15 / max(len(width), 1)),
+    )  # fmt: skip
     if points.censored is not None and points.censored.any():
         bottom = points.share - points.censored
         below.bar(points.bin_low, points.censored, width, bottom, align="edge", gid="censored", **_hatched(below))

@@ -113,27 +113,13 @@ def _draw(ax: "Axes", shown: Series, colour: str, *, scale: float) -> None:
     ax.vlines(shown.place, shown.low, shown.high, colors=colour, linewidth=1.6 * scale, zorder=3, gid="interval")
     ax.vlines(shown.place, shown.inner_low, shown.inner_high, colors=colour, linewidth=5 * scale, zorder=3, gid="inner")
     ax.scatter(
-        shown.place,
-        shown.mean,
-        s=44 * scale,
-        c=[colour],
-        edgecolors=behind,
-        linewidths=scale,
-        zorder=4,
-        gid="mean",
-        label=f"{shown.binning} bins",
-    )
+        shown.place, shown.mean, s=44 * scale, c=[colour], edgecolors=behind,
+        linewidths=scale, zorder=4, gid="mean", label=f"{shown.binning} bins",
+    )  # fmt: skip
     ax.scatter(
-        shown.place,
-        shown.plug_in,
-        s=30 * scale,
-        marker="D",
-        facecolors=behind,
-        edgecolors=colour,
-        linewidths=scale,
-        zorder=5,
-        gid="plug-in",
-    )
+        shown.place, shown.plug_in, s=30 * scale, marker="D", facecolors=behind,
+        edgecolors=colour, linewidths=scale, zorder=5, gid="plug-in",
+    )  # fmt: skip
 
 
 def model_forest(result: ModelSensitivity, prob: float = 0.95) -> tuple[forests.Forest, list[str], list[str]]:

@@ -13,16 +13,8 @@ from bayescal._meant import public
 from bayescal.estimands.estimand import Estimand
 from bayescal.estimands.registry import EstimandLike, as_estimand, estimand_called, hint, registered
 from bayescal.posterior.contract import Pooled
-from bayescal.results.comparable import (
-    HEADER,
-    common_estimands,
-    different_events,
-    joint_values,
-    label_lines,
-    pair_cells,
-    pair_key,
-    shown_pairs,
-)
+from bayescal.results import comparable
+from bayescal.results.comparable import HEADER, common_estimands, label_lines, pair_cells, pair_key, shown_pairs
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.evaluations import Evaluations
 from bayescal.results.joint import Judged, OfEstimand
@@ -52,7 +44,7 @@ class Compared(Judged, Evaluations):
     def _instead(self, name: str) -> str:
         """Name the call for a difference; for scores of classifiers with different events, say why there is none."""
         meant = estimand_called(name)
-        if meant is not None and (different := different_events(meant, self.pairs)):
+        if meant is not None and (different := comparable.different_events(meant, self.pairs)):
             return f" {different}"
         difference = 'and a difference is `difference(a, b, estimand="{0}")'
         return hint(name, f"result[{self.axis}].{{0}}`, {difference}")
@@ -67,7 +59,7 @@ class Compared(Judged, Evaluations):
         self, evaluations: Sequence[Evaluation], pairs: Mapping[tuple[int, int], Paired] | None, estimand: EstimandLike
     ) -> Floats:
         """Draw an estimand of some of the evaluations, given their joint counts."""
-        return joint_values(evaluations, pairs, estimand, self.order_seed)
+        return comparable.joint_values(evaluations, pairs, estimand, self.order_seed)
 
     def _naming(self, problem: ValueError, estimand: EstimandLike) -> ValueError:
         """Let the message name the evaluations that lack what the estimand needs, and what the others can do."""

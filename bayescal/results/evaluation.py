@@ -541,15 +541,11 @@ class Evaluation(ModelChecks, _presented.Presented):
     def _with(self, posterior: Any, *, model: str = "", counts: Counts | None = None) -> "Evaluation":
         """Return the evaluation under another posterior of the same counts, or of empty counts."""
         return Evaluation(
-            counts=self.counts if counts is None else counts,
-            posterior=posterior,
+            counts=self.counts if counts is None else counts, posterior=posterior,
             bin_draws=posterior.sample(len(self.bin_draws), rng=self.bin_draws_seed),
-            null_bin_draws=self.null_bin_draws if counts is None else None,
-            model=model or self.model,
-            bin_draws_seed=self.bin_draws_seed,
-            dirichlet_seed=self.dirichlet_seed,
-            label=self.label,
-        )
+            null_bin_draws=self.null_bin_draws if counts is None else None, model=model or self.model,
+            bin_draws_seed=self.bin_draws_seed, dirichlet_seed=self.dirichlet_seed, label=self.label,
+        )  # fmt: skip
 
     def sheet(self, *, whole: bool = False, estimands: Iterable[registry.EstimandLike] | None = None) -> _render.Sheet:
         """Return the sentence, table and remarks that printing shows, as data; it always has all rows.
@@ -570,16 +566,9 @@ class Evaluation(ModelChecks, _presented.Presented):
         remarks = [*(each.note for each in chosen if each.note), *self._beside(), *self.remarks]
         remarks += grid_remarks(self.counts, chosen)
         return _render.Sheet(
-            self.sentence(),
-            self.spec,
-            wording.HEADER,
-            rows,
-            remarks,
-            self._notes(),
-            self._headline(0.95),
-            self._of_values(d),
-            self.question,
-        )
+            self.sentence(), self.spec, wording.HEADER, rows, remarks,
+            self._notes(), self._headline(0.95), self._of_values(d), self.question,
+        )  # fmt: skip
 
     def _of_values(self, decimals: int) -> _render.Sheet | None:
         """Return the table of bins if there are a few, one per stated value."""

@@ -390,18 +390,11 @@ class Judged(Joint):
         (better, worse), (first, second) = self._in_order(estimand)[:2], self._listed(estimand)[:2]
         difference, words = self._compared_difference(first, second, estimand), self._words(estimand)
         return Verdict(
-            better,
-            worse,
-            self.decide(better, worse, estimand=estimand),
-            (first, second),
-            difference,
-            self._quantity(estimand),
-            words,
-            better_words(self._record(estimand), words, signed=self._signed(estimand)),
-            self._rope(),
-            exactly_equal=self._equal(better, worse, estimand),
-            decimals=self._decimals(difference),
-        )
+            better, worse, self.decide(better, worse, estimand=estimand), (first, second),
+            difference, self._quantity(estimand), words,
+            better_words(self._record(estimand), words, signed=self._signed(estimand)), self._rope(),
+            exactly_equal=self._equal(better, worse, estimand), decimals=self._decimals(difference),
+        )  # fmt: skip
 
 
 class OfEstimand(Judged):

@@ -123,17 +123,9 @@ class LeftOut:
             values, coords = self.log_probability[outcome, at], row_coordinates(self.counts)
             pointwise = xr.DataArray(values, dims="row", coords=coords, name="elpd_i")
         return az.ELPDDataLOO(
-            elpd=self.elpd,
-            se=self.se,
-            p=self.p,
-            n_samples=n_draws,
-            n_data_points=n_rows,
-            scale="log",
-            warning=False,
-            good_k=None,
-            elpd_i=pointwise,
-            pareto_k=None,
-        )
+            elpd=self.elpd, se=self.se, p=self.p, n_samples=n_draws, n_data_points=n_rows,
+            scale="log", warning=False, good_k=None, elpd_i=pointwise, pareto_k=None,
+        )  # fmt: skip
 
     def _sum(self, values: Floats) -> float:
         return float((self.number * values)[self.number > 0].sum())

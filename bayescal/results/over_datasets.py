@@ -18,18 +18,9 @@ from bayescal.results.over_datasets_draws import OverDatasets, Population
 from bayescal.results.remarks import of_several
 
 HEADER = (
-    "difference",
-    "mean",
-    "2.5 %",
-    "97.5 %",
-    "P(1st)",
-    "P(equal)",
-    "P(2nd)",
-    "population",
-    "2.5 %",
-    "97.5 %",
-    "sd",
-)
+    "difference", "mean", "2.5 %", "97.5 %", "P(1st)",
+    "P(equal)", "P(2nd)", "population", "2.5 %", "97.5 %", "sd",
+)  # fmt: skip
 
 
 def sentence_of(verdict: Verdict, n_datasets: int, population: Population, sign: int, prob: float) -> str:

@@ -42,16 +42,11 @@ class ProperScore:
         weight = rows.scale_free().weight
         effective = float(len(losses)) if weight is None else effective_number(weight)
         return MultiClassScore(
-            name=self.name,
-            convention=self.convention,
-            n_rows=len(losses),
-            effective_rows=effective,
-            observed=float(np.average(losses, weights=weight)),
-            mean_square=float(np.average(losses**2, weights=weight)),
-            prior_loss=self.prior_loss,
-            largest=self.largest,
-            remarks=reading_remarks(rows.reading, len(losses)),
-        )
+            name=self.name, convention=self.convention, n_rows=len(losses),
+            effective_rows=effective, observed=float(np.average(losses, weights=weight)),
+            mean_square=float(np.average(losses**2, weights=weight)), prior_loss=self.prior_loss,
+            largest=self.largest, remarks=reading_remarks(rows.reading, len(losses)),
+        )  # fmt: skip
 
 
 def brier_score(n_classes: int, convention: str = "sum") -> ProperScore:

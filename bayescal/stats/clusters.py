@@ -194,19 +194,10 @@ class ClusterSums(Sums):
         number, n, r, (n_j, loss, log_loss) = cells.matrices()
         lower = np.tril((n.T @ (n * n_j[:, None])).toarray())  # rounding must not make the matrix unsymmetric
         return cls(
-            number,
-            n.sum(axis=0),
-            cells.weight_sq,
-            r.sum(axis=0),
-            cells.own,
-            cells.own_sq,
-            (r.T @ r).toarray(),
-            (r.T @ n).toarray(),
-            (n.T @ n).toarray(),
-            lower + np.tril(lower, -1).T,
-            np.array([loss @ loss, loss @ n_j]),
-            np.array([log_loss @ log_loss, log_loss @ n_j]),
-        )
+            number, n.sum(axis=0), cells.weight_sq, r.sum(axis=0), cells.own, cells.own_sq,
+            (r.T @ r).toarray(), (r.T @ n).toarray(), (n.T @ n).toarray(), lower + np.tril(lower, -1).T,
+            np.array([loss @ loss, loss @ n_j]), np.array([log_loss @ log_loss, log_loss @ n_j]),
+        )  # fmt: skip
 
     def __repr__(self) -> str:
         return f"ClusterSums({self.number} clusters, {len(self.weight)} bins)"

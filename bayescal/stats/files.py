@@ -13,17 +13,11 @@ from bayescal._arrays import Array, Floats, Ints
 from bayescal._invalid import AllZero, InvalidRows
 from bayescal._meant import public
 from bayescal._rules import LARGEST_WEIGHT, too_small
+from bayescal.data import groups as of_groups
 from bayescal.data.files.findings import BlockFindings, in_file, sums_of_file
 from bayescal.data.files.predictions import Rows, RowStream, open_predictions
 from bayescal.data.files.source import require_column_names
-from bayescal.data.groups import (
-    ClusterCodes,
-    Groups,
-    in_order,
-    numbers_of_measurement,
-    require_group_labels,
-    without_weight,
-)
+from bayescal.data.groups import ClusterCodes, Groups, in_order, require_group_labels, without_weight
 from bayescal.data.matrix import ClassRows
 from bayescal.data.predictions import Columns, Predictions, TopLabels, read_rows
 from bayescal.data.reading import Reading
@@ -248,7 +242,7 @@ class _Clusters:
         return replace(counts, clusters=ClusterSums.from_cells(self._cells[part].joined)) if self._used else counts
 
     def _refuse_measurement(self) -> None:
-        numbers = numbers_of_measurement(islice(self._codes, LABELS_SEEN))
+        numbers = of_groups.numbers_of_measurement(islice(self._codes, LABELS_SEEN))
         if numbers:
             raise ValueError(
                 "`cluster` must name a column of cluster labels, such as numbers of questions or patients; it holds "

@@ -202,15 +202,11 @@ def _weighted(rows: Predictions, weight: Floats) -> OrderedSums:
     sums, responses = total(weight), total(weight * outcome)
     square = np.square(weight, out=None if starts is None else weight)  # weights that are not kept make room
     return OrderedSums(
-        score=score if starts is None else score[starts],
-        weight=sums,
-        response=responses,
-        weight_sq=total(square),
-        response_weight_sq=total(square * outcome),
+        score=score if starts is None else score[starts], weight=sums, response=responses,
+        weight_sq=total(square), response_weight_sq=total(square * outcome),
         n_rows=np.broadcast_to(np.int64(1), size) if starts is None else np.diff(starts, append=size),
-        weighted=True,
-        target=rows.target,
-    )
+        weighted=True, target=rows.target,
+    )  # fmt: skip
 
 
 def _starts(score: Array) -> Indices | None:
@@ -329,19 +325,12 @@ def steps_of_counts(counts: BinnedCounts) -> GridSteps:
     variance = total * middle * (1 - middle) + (1 - 2 * middle) * moved - squares
     loss = total_without_squares(middle, weight, deviation).sum(axis=0) + squares
     return GridSteps(
-        score=counts.mean_confidence[occupied],
-        weight=total,
-        deviation=rise - fall,
-        weight_sq=weight_sq,
-        deviation_weight_sq=per_weight * (rise - fall),
-        deviation_sq=per_weight * np.maximum(loss, 0.0),
-        calibrated_variance=per_weight * np.maximum(variance, 0.0),
-        n_rows=counts.n[occupied],
-        weighted=counts.weighted,
-        rise=rise,
-        fall=fall,
+        score=counts.mean_confidence[occupied], weight=total, deviation=rise - fall, weight_sq=weight_sq,
+        deviation_weight_sq=per_weight * (rise - fall), deviation_sq=per_weight * np.maximum(loss, 0.0),
+        calibrated_variance=per_weight * np.maximum(variance, 0.0), n_rows=counts.n[occupied],
+        weighted=counts.weighted, rise=rise, fall=fall,
         edges=np.column_stack([counts.bins.edges[:-1], counts.bins.edges[1:]])[occupied],
-    )
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -457,11 +446,7 @@ def merge_between(steps: Steps, ends: Indices) -> MergedCounts:
     return MergedCounts(
         bins=Bins(edges, "equal-mass"),
         upper=steps.upper.astype(np.float64, copy=False)[np.append(ends, len(score)) - 1],
-        n=total(steps.n_rows),
-        weight=total(steps.weight),
-        deviation=total(steps.deviation),
-        score_sum=total(steps.weight * score),
-        weight_sq=total(steps.weight_sq),
-        step_size=total(steps.weight_sq * np.sqrt(steps.weight_sq)),
-        weighted=steps.weighted,
-    )
+        n=total(steps.n_rows), weight=total(steps.weight), deviation=total(steps.deviation),
+        score_sum=total(steps.weight * score), weight_sq=total(steps.weight_sq),
+        step_size=total(steps.weight_sq * np.sqrt(steps.weight_sq)), weighted=steps.weighted,
+    )  # fmt: skip

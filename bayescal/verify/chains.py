@@ -140,15 +140,11 @@ def _until_kept(
     for _ in range(ATTEMPTS):
         tree = _chains(model, draws, target_accept, seed, progress)
         result = Reference(
-            rows=_summary(quantities(tree)),
-            thresholds=thresholds,
+            rows=_summary(quantities(tree)), thresholds=thresholds,
             draws=tree.posterior.sizes["chain"] * tree.posterior.sizes["draw"],
-            divergences=int(tree.sample_stats.diverging.sum()),
-            target_accept=target_accept,
-            seed=seed,
-            versions=_versions(),
-            earlier=tuple(earlier),
-        )
+            divergences=int(tree.sample_stats.diverging.sum()), target_accept=target_accept,
+            seed=seed, versions=_versions(), earlier=tuple(earlier),
+        )  # fmt: skip
         if not result.problems:
             break
         earlier.append("; ".join(result.problems))
@@ -455,17 +451,11 @@ def _row(name: str, closed: Floats | Moments, pymc: Mapping[str, float]) -> dict
         se_sd = float(np.hypot(pymc["mcse_sd"], se_of_sd))
         z_sd = _in_errors(sd - pymc["sd"], se_sd, scale=sd)
     return {
-        "quantity": name,
-        "closed": mean,
-        "pymc": pymc["mean"],
-        "se": se,
-        "z": _in_errors(mean - pymc["mean"], se, scale=abs(mean)),
-        "closed_sd": sd,
-        "pymc_sd": np.nan if is_probability(name) else pymc["sd"],
-        "z_sd": z_sd,
-        "r_hat": pymc["r_hat"],
-        "ess": pymc["ess"],
-    }
+        "quantity": name, "closed": mean, "pymc": pymc["mean"], "se": se,
+        "z": _in_errors(mean - pymc["mean"], se, scale=abs(mean)), "closed_sd": sd,
+        "pymc_sd": np.nan if is_probability(name) else pymc["sd"], "z_sd": z_sd,
+        "r_hat": pymc["r_hat"], "ess": pymc["ess"],
+    }  # fmt: skip
 
 
 def _moments(closed: Floats | Moments) -> tuple[Moments, float, float]:

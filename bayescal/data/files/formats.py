@@ -10,22 +10,10 @@ from typing import Any, NoReturn
 
 from bayescal._checks import did_you_mean, quoted
 from bayescal._files import existing_file
+from bayescal.data.files import source as sources
 from bayescal.data.files.records import BOM, NotStrictJsonError, count_json_lines, is_json_object
 from bayescal.data.files.shapes import LARGEST_JSON, MUST_BE, refuse_binary, rewriting, shape_of_json
-from bayescal.data.files.source import (
-    NAMES_SHOWN,
-    FileError,
-    Kind,
-    Source,
-    file_literal,
-    first_line,
-    identifier,
-    is_or_are,
-    listed,
-    literal,
-    text_to_label,
-    text_to_number,
-)
+from bayescal.data.files.source import FileError, Kind, Source, file_literal, identifier, is_or_are, listed, literal
 from bayescal.data.files.text import Delimited, Text
 
 #: Maximum number of bytes of a line that a message shows.
@@ -139,7 +127,7 @@ class JsonLines(Text):
     @property
     def columns_sentence(self) -> str:
         """The keys, and the fields of objects in the first lines, in a sentence."""
-        keys = self.columns[:NAMES_SHOWN]
+        keys = self.columns[: sources.NAMES_SHOWN]
         nested = [f"{key}.{field}" for key in keys for field in self._fields((key,), lines=LINES_SHOWN)]
         return super().columns_sentence + bool(nested) * f" Within them are {listed(nested)}."
 
@@ -242,7 +230,7 @@ class JsonLines(Text):
                 f"'{self.path.name}' must hold one JSON object per line; {bad} of {count} lines {is_or_are(bad)} not, "
                 f"first in line {first[0]}: {first[1][:SHOWN_BYTES].decode(errors='replace')!r}."
             )
-        raise FileError(f"'{self.path.name}' cannot be read as JSON lines: {first_line(problem)}.")
+        raise FileError(f"'{self.path.name}' cannot be read as JSON lines: {sources.first_line(problem)}.")
 
 
 def _pointer(steps: Steps) -> str:
@@ -278,7 +266,7 @@ class Parquet(Source):
         if kind in ("FLOAT", "DOUBLE"):
             return name
         if kind == "VARCHAR":
-            return text_to_number(name)
+            return sources.text_to_number(name)
         if re.match(r"U?(TINY|SMALL|BIG|HUGE)?INT|DECIMAL", kind):
             return f"CAST({name} AS DOUBLE)"
         hint = " Write one column for each class." if kind.endswith("]") else ""
@@ -288,7 +276,7 @@ class Parquet(Source):
         name, kind = identifier(self._known_as[column][0]), self._known_as[column][1]
         if kind == "BOOLEAN":
             return name
-        return text_to_label(name) if kind == "VARCHAR" else self._number(column)
+        return sources.text_to_label(name) if kind == "VARCHAR" else self._number(column)
 
     def rows_about(self) -> int:
         """Return the exact number of rows, which the end of the file states."""
@@ -303,7 +291,7 @@ class Parquet(Source):
         return f"row {row + 1}"
 
     def _malformed(self, problem: Exception | None = None) -> NoReturn:
-        raise FileError(f"'{self.path.name}' begins as a Parquet file but is broken: {first_line(problem)}.")
+        raise FileError(f"'{self.path.name}' begins as a Parquet file but is broken: {sources.first_line(problem)}.")
 
 
 def _top_level(schema: Sequence[tuple[Any, ...]]) -> tuple[str, ...]:

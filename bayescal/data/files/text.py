@@ -12,26 +12,11 @@ from pathlib import Path
 from typing import IO, NoReturn, cast
 
 from bayescal._locks import ProcessLock
-from bayescal.data.files.records import (
-    LONGEST_LINE,
-    LongLineError,
-    MisplacedQuoteError,
-    count_delimited,
-    line_endings,
-    line_of,
-)
+from bayescal.data.files import records as byte_records
+from bayescal.data.files import source as sources
+from bayescal.data.files.records import LONGEST_LINE, LongLineError, MisplacedQuoteError, count_delimited, line_of
 from bayescal.data.files.shapes import COMMENTS, reading_text, rewriting, shape_of_text
-from bayescal.data.files.source import (
-    FileError,
-    Source,
-    do_or_does,
-    file_literal,
-    first_line,
-    is_or_are,
-    literal,
-    text_to_label,
-    text_to_number,
-)
+from bayescal.data.files.source import FileError, Source, file_literal, first_line, is_or_are, literal
 
 #: Number of bytes from which the delimiter and the typical line length are determined.
 HEAD_BYTES = 65536
@@ -51,10 +36,10 @@ class Text(Source):
         self._zipped = zipped
 
     def _number(self, column: str) -> str:
-        return text_to_number(self._text(column))
+        return sources.text_to_number(self._text(column))
 
     def _label(self, column: str) -> str:
-        return text_to_label(self._text(column))
+        return sources.text_to_label(self._text(column))
 
     @property
     def _file(self) -> str:
@@ -270,7 +255,7 @@ class Delimited(Text):
         self._refuse_undecodable()
         self._count()
         with self._bytes() as file:
-            endings = line_endings(file)
+            endings = byte_records.line_endings(file)
         if len(endings) > 1:
             counts = ", ".join(f"{count} {kind}" for kind, count in endings.items())
             raise FileError(
@@ -296,7 +281,7 @@ class Delimited(Text):
             line, n_fields = first
             raise FileError(
                 f"'{self.path.name}' must have {width} fields in every row, as in its first line; {ragged} "
-                f"of {rows} rows {do_or_does(ragged)} not, first in line {line}: "
+                f"of {rows} rows {sources.do_or_does(ragged)} not, first in line {line}: "
                 f"{n_fields} field{'s' * (n_fields != 1)}. A field that contains the delimiter {self._delimiter!r} "
                 "must be in double quotes."
             )

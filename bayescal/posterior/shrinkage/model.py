@@ -169,17 +169,10 @@ def shrinkage_posterior(
     (0.053..., 0.524...)
     """
     prior = make_prior(
-        intercept_sd=intercept_sd,
-        log_slope_sd=log_slope_sd,
-        dense_scale=dense_scale,
-        sparse_shape=sparse_shape,
-        rho=rho,
-        sub_model_weights=sub_model_weights,
-        prior_odds=prior_odds,
-        mass_alpha=mass_alpha,
-        sub_models=sub_models,
-        pool=pool,
-    )
+        intercept_sd=intercept_sd, log_slope_sd=log_slope_sd, dense_scale=dense_scale,
+        sparse_shape=sparse_shape, rho=rho, sub_model_weights=sub_model_weights,
+        prior_odds=prior_odds, mass_alpha=mass_alpha, sub_models=sub_models, pool=pool,
+    )  # fmt: skip
     posterior = ShrinkagePosterior(counts, prior)
     if prior.names == (ENDS,) and counts.n_rows and not posterior.crowded.any():
         raise ValueError(

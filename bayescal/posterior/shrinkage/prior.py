@@ -41,23 +41,15 @@ SATURATED = "saturated"
 NAMES = tuple(name for family in FAMILIES.values() for name in family)
 #: Descriptions of families and sub-models, for use within sentences.
 WORDS = {
-    "logistic": "smooth drift",
-    "dense": "errors in many bins",
-    "sparse": "errors in a few bins",
+    "logistic": "smooth drift", "dense": "errors in many bins", "sparse": "errors in a few bins",
     "logistic_dense": "smooth drift plus errors in many bins",
-    "logistic_sparse": "smooth drift plus errors in a few bins",
-    "runs": "errors in runs of neighbouring bins",
-    "offset": "errors of equal size",
-    "small_errors": "small errors in all bins",
-    "label_noise": "label noise",
+    "logistic_sparse": "smooth drift plus errors in a few bins", "runs": "errors in runs of neighbouring bins",
+    "offset": "errors of equal size", "small_errors": "small errors in all bins", "label_noise": "label noise",
     "label_noise_any_rate": "label noise with unknown outcome rate",
-    "label_noise_ends": "label noise at extreme confidences",
-    "independent": "independent bins",
-    "shared": "shared errors",
-    "noise": "noisy labels",
-    "exact": "exact calibration",
+    "label_noise_ends": "label noise at extreme confidences", "independent": "independent bins",
+    "shared": "shared errors", "noise": "noisy labels", "exact": "exact calibration",
     "saturated": "saturated bins",
-}
+}  # fmt: skip
 #: Smallest `sparse_shape` c: below it, most of the density c tau^(c - 1) is at deviations too small to distinguish from
 #: none.
 LEAST_SHAPE = 0.05

@@ -20,15 +20,8 @@ from scipy.special import erf
 
 from bayescal._arrays import Bools, Floats
 from bayescal.posterior.beta_binomial import FARTHEST_LOGIT, log_binomial
-from bayescal.posterior.shrinkage.independent.drift import (
-    HOPELESS,
-    PRIOR_REACH,
-    DriftingBins,
-    Frame,
-    Nodes,
-    find_modes,
-    lattice,
-)
+from bayescal.posterior.shrinkage.independent import drift as drifts
+from bayescal.posterior.shrinkage.independent.drift import DriftingBins, Frame, Nodes, find_modes, lattice
 from bayescal.posterior.shrinkage.independent.slab import SlabTable, TauRule, tau_rule
 from bayescal.posterior.shrinkage.prior import SUB_MODELS, ShrinkagePrior
 
@@ -165,7 +158,7 @@ def _crude_evidence(bins: DriftingBins, frame: Frame, log_likelihood: LogLikelih
 
 def _first_cells(bins: DriftingBins, frame: Frame) -> Cells:
     """Cover the range of the prior by cells whose size grows with their distance from the mode."""
-    reach_t, reach_s = PRIOR_REACH * bins.intercept_sd, PRIOR_REACH * bins.log_slope_sd
+    reach_t, reach_s = drifts.PRIOR_REACH * bins.intercept_sd, drifts.PRIOR_REACH * bins.log_slope_sd
     tilt = -frame.intercept(0.0, np.array([-reach_s, 0.0, reach_s]))  # t where a = 0
     t = _graded(frame.t0, frame.sd_t, tilt.min() - reach_t, tilt.max() + reach_t)
     s = _graded(frame.s0, frame.sd_s, -reach_s, reach_s)
@@ -228,7 +221,7 @@ def _nodes(frame: Frame, cells: Cells, log_density: Floats) -> Nodes:
     low_t, low_s = cells.low_t[:, None, None] + half_t * STARTS[:, None], cells.low_s[:, None, None] + half_s * STARTS
     width_t, width_s = half_t * WEIGHTS[:, None], half_s * WEIGHTS
     log_mass = log_density + np.log(width_t * width_s)
-    heavy = log_mass > log_mass.max() - HOPELESS
+    heavy = log_mass > log_mass.max() - drifts.HOPELESS
     everywhere = Frame(*(np.full(heavy.sum(), value) for value in frame))
     fields: list[Any] = [np.broadcast_to(v, heavy.shape)[heavy] for v in (t, s, low_t, low_s, width_t, width_s)]
     return Nodes(*[*fields, everywhere, log_density[heavy], log_mass[heavy]])
@@ -379,7 +372,7 @@ def integrate(bins: BinLikelihoods) -> dict[str, IntegratedSubModel]:
         frame.take(0),
         lambda eta: bins.log_likelihood(eta, "sparse", None),
         tolerance=bins.step**4 * resolution.tolerance,
-        floor=max(model.log_evidence for model in models.values()) - HOPELESS / 2,
+        floor=max(model.log_evidence for model in models.values()) - drifts.HOPELESS / 2,
         once_more=resolution.cells_once_more,
     )
     return models | {last: IntegratedSubModel(True, "sparse", *nodes)}
