@@ -220,7 +220,7 @@ def plot_subpopulation(
     >>> upper.get_ylabel()
     'mean response'
     """
-    if not isinstance(sub, SubpopulationDifference) or sub.rows is None or sub.member is None:
+    if not isinstance(sub, SubpopulationDifference):
         rule = "`sub` must be a SubpopulationDifference from `bayescal.cumulative.subpopulation`"
         raise TypeError(f"{rule}, not {type(sub).__name__}.")
     bins = _checks.whole_number("bins", bins)
@@ -327,7 +327,11 @@ def _axes(ax: "Axes", cd: Any, points: CumulativePoints, *, small: bool) -> None
     ax.set_xticks(points.tick_share[::every], score_labels(points.tick_score[::every]))
     ax.set_xlim(0, 1)
     ax.set_xlabel(f"score (axis: {_share_of(cd)})", fontsize=drawing.SMALL)
-    rises = "scores are too low" if isinstance(cd, CumulativeDifference) else f"{cd.higher} is higher"
+    rises = (
+        "scores are too low"
+        if isinstance(cd, CumulativeDifference)
+        else f"{getattr(cd, 'names', ['subgroup'])[0]} is higher"
+    )
     height = max(16, int(drawing.characters(ax, drawing.SMALL) * ax.bbox.height / ax.bbox.width))
     words = ["cumulative difference"] if small else ["cumulative difference", f"(rises where {rises})"]
     lines = (

@@ -3,20 +3,19 @@
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from bayescal import _arviz, _checks, _presented, _render
-from bayescal._arrays import Array, Floats, pd, xr
+from bayescal._arrays import Floats, pd, xr
 from bayescal._meant import public
 from bayescal.cumulative.base import CumulativeBand
 from bayescal.cumulative.draws import MODELS, POOLED, ROUNDING, SEGMENTS, CumulativeDraws, draw_cumulative
-from bayescal.cumulative.statistics import FEW_RARE_OUTCOMES, NAMES, Scale, kuiper, null_mean
+from bayescal.cumulative.statistics import FEW_RARE_OUTCOMES, NAMES, kuiper, null_mean
 from bayescal.draws import BinDraws, Draws
 from bayescal.results import wording
 from bayescal.results.remarks import few_rows
-from bayescal.stats.ordered import Steps
 
 #: Largest error by bins, in standard deviations of the end of the curve, with which counts have a posterior.
 LARGE_GRID_ERROR = 10
@@ -30,59 +29,11 @@ POOL = (
 )
 
 
-class Observed(Protocol):
-    """The members of `CumulativeDifference` that the posterior uses."""
-
-    @property
-    def grid_error(self) -> float:
-        """Largest amount by which statistics of rows can exceed those of their counts."""
-
-    @property
-    def steps(self) -> Steps:
-        """Sums over the rows of each distinct score."""
-
-    @property
-    def scale(self) -> Scale:
-        """The noise of the curve."""
-
-    @property
-    def score(self) -> Array:
-        """Distinct scores."""
-
-    @property
-    def spec(self) -> str:
-        """Comparison and rows, on one line."""
-
-    @property
-    def kuiper(self) -> float:
-        """Plug-in value."""
-
-    @property
-    def kolmogorov_smirnov(self) -> float:
-        """Plug-in value."""
-
-    def band(self, prob: float = 0.95) -> CumulativeBand:
-        """Return the simultaneous band."""
-
-    def sheet(self, *, whole: bool = False) -> _render.Sheet:
-        """Return the sentence, table and remarks."""
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class CurvePosterior(_presented.Presented, ABC):
-    """The base of `CumulativePosterior` and `SubpopulationPosterior`.
+    """The base of `CumulativePosterior` and `SubpopulationPosterior`, which document its members."""
 
-    Parameters
-    ----------
-    observed : CumulativeDifference or SubpopulationDifference
-        The curve of the rows and its statistics.
-    drawn : CumulativeDraws or SubpopulationDraws
-        The draws.
-    model : {"pooled", "segments"}
-        Origin of the draws of the statistics.
-    """
-
-    observed: Observed
+    observed: Any
     drawn: Any
     model: str
 
@@ -346,7 +297,7 @@ def share(probability: float) -> str:
     return _render.probability(probability).removeprefix("= ")
 
 
-def posterior_of(observed: Observed, draws: int, rng: Any, model: str) -> CumulativePosterior:
+def posterior_of(observed: Any, draws: int, rng: Any, model: str) -> CumulativePosterior:
     """Draw the posterior of a cumulative difference; arguments as for `CumulativeDifference.posterior`."""
     draws = _checks.whole_number("draws", draws, 2)
     _checks.one_of("model", model, MODELS)

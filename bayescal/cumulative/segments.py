@@ -37,18 +37,11 @@ class NormalSegments:
       segment is 0 with probability 1/2, else :math:`N(0, \tau^2)`, with a scale of its own.
 
     The scale is :math:`\tau = 1.5 s u^2`, with the standard deviation s of a response and a uniform u.
-
-    Parameters
-    ----------
-    difference, variance : ndarray, shape (n_bins,)
-        Observed differences, and their variances.
-    unit : float
-        Standard deviation s of a response.
     """
 
-    difference: Floats
-    variance: Floats
-    unit: float
+    difference: Floats  # observed, shape (n_bins,)
+    variance: Floats  # of each, shape (n_bins,)
+    unit: float  # standard deviation s of a response
 
     @cached_property
     def _sums(self) -> tuple[Floats, Floats]:

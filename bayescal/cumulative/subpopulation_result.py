@@ -4,7 +4,7 @@ SubpopulationDifference is the result of one, and SubpopulationScreen that of ma
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -103,14 +103,16 @@ class SubpopulationDifference(Cumulative):
         As for `CumulativeDifference`.
     group : str
         The subpopulation in words, as "ward = 7".
+    rows, member
+        The full population, and the members in it, for the posterior.
     """
 
     steps: SubpopulationSteps
     group: str = SUBPOPULATION
-    rows: Responses | None = None
-    member: Bools | None = None
+    rows: Responses = field(kw_only=True)
+    member: Bools = field(kw_only=True)
 
-    of_both, unit, higher = False, "member", "subgroup"
+    of_both, unit = False, "member"
     _units = (*Cumulative._units, ("in_published_sigma", "sigma"))
     _null, _assuming, _assumption, _rare = EQUAL
     _under_calibration = UNDER_EQUALITY
@@ -118,8 +120,6 @@ class SubpopulationDifference(Cumulative):
 
     def zoom(self, low: float, high: float) -> "SubpopulationDifference":
         part = super().zoom(low, high)
-        if self.rows is None or self.member is None:
-            return part
         inside = (self.rows.score >= low) & (self.rows.score <= high)
         return replace(part, rows=self.rows.part(inside), member=self.member[inside])
 
@@ -154,8 +154,6 @@ class SubpopulationDifference(Cumulative):
         """
         from bayescal.cumulative.subpopulation_posterior import posterior_of_groups
 
-        if self.rows is None or self.member is None:
-            raise ValueError("`posterior` needs the rows; make the result with `bayescal.cumulative.subpopulation`.")
         return posterior_of_groups(self, MatchedRows.of(self.rows, self.member, ~self.member), draws, rng, model)
 
     def about_posterior(self, rows: MatchedRows) -> list[str]:
@@ -236,7 +234,7 @@ def difference_of(rows: Responses, member: Bools, group: str = SUBPOPULATION) ->
     question = f"cumulative difference between {shown} and the full population"
     zero = 0 if rows.weight is None else int(np.count_nonzero(rows.weight[member] == 0))
     steps = subpopulation_steps(rows, member)
-    return SubpopulationDifference(steps, question, group, rows, member, left_out=zero)
+    return SubpopulationDifference(steps, question, group, left_out=zero, rows=rows, member=member)
 
 
 @public
@@ -273,19 +271,7 @@ class SubpopulationComparison(Cumulative):
         return replace(part, rows=self.rows.part(part.steps.lower[0], part.steps.upper[-1]))
 
     def posterior(self, draws: int = 4000, *, rng: Any = None, model: str = "pooled") -> "SubpopulationPosterior":
-        """Draw the statistics and the curve of the population; see `SubpopulationDifference.posterior`.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> import bayescal as bc
-        >>> from bayescal.datasets.simulate import simulate
-        >>> rows = simulate(4000, population="flat", rng=1)
-        >>> a = np.arange(4000) % 4 == 0
-        >>> compared = bc.cumulative.compare_subpopulations(rows.outcome + 0.2 * a, rows.confidence, a, ~a)
-        >>> compared.posterior(rng=1).kuiper
-        Draws(kuiper: mean 0.1978, 95 % interval [0.1685, 0.2259], 4000 draws)
-        """
+        """Draw the statistics and the curve of the population; see `SubpopulationDifference.posterior`."""
         from bayescal.cumulative.subpopulation_posterior import posterior_of_groups
 
         return posterior_of_groups(self, self.rows, draws, rng, model)
@@ -296,11 +282,6 @@ class SubpopulationComparison(Cumulative):
 
     def _remarks(self) -> list[str]:
         return [*super()._remarks(), *self.about_posterior(self.rows)]
-
-    @property
-    def higher(self) -> str:
-        """Group whose responses are higher where the curve rises."""
-        return self.names[0]
 
     def _compared(self) -> str:
         return " and ".join(self.names)

@@ -51,7 +51,6 @@ class _Decomposition(_presented.Presented):
         return f"{self._number(self.score)} = {_words(first[0])} {first[2]}{terms}"
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
-        """Return the sentence, table and remarks that printing shows, as data; it always has all rows."""
         rows = [[_words(name), sign, value] for name, sign, value in self._cells()]
         return _render.Sheet(self.sentence(), self.spec, ("part", "sign", "value"), rows, [*self.of_rows, self._remark])
 
