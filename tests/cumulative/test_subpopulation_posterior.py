@@ -141,12 +141,12 @@ def test_words(of_members, of_groups):
     assert "with equal means at every score it would be" in of_members["pooled"].sentence()
     assert "because members are part of means; draws do not" in text
     assert "95 % interval" in text
-    assert "This is a pool, not the posterior of one model" in text
+    assert "This is a pool, not the posterior of one model" in of_members["pooled"].sheet().notes[1]
     both = " ".join(str(of_groups["segments"]).split())
     assert "per effective row, is at most this number" in of_groups["segments"].sentence()
     assert "95 % credible interval" in both
     assert "members are part of means" not in both
-    assert "This is a pool" not in both
+    assert "This is a pool" not in " ".join(of_groups["segments"].sheet().notes)
     assert "cumulative difference between new and old" in of_groups["segments"].spec
 
 
@@ -251,11 +251,11 @@ def test_equal_groups_share_the_probability():
 
 
 def test_responses_without_noise():
-    """Members have the response 1 and others 0, so that the difference is 1 in every draw."""
+    """Members have the response 1 and others 0, so that the difference is 1 up to the prior of its size."""
     score, member = np.arange(400) // 4, np.arange(400) % 4 == 0
     posterior = bc.cumulative.compare_subpopulations(1.0 * member, score, member, ~member).posterior(100, rng=1)
-    np.testing.assert_allclose(posterior.difference, 1, atol=1e-4)
-    np.testing.assert_allclose(posterior.kuiper.values, 1, atol=1e-4)
+    np.testing.assert_allclose(posterior.difference, 1, atol=0.03)
+    np.testing.assert_allclose(posterior.kuiper.values, 1, atol=0.03)
 
 
 # --- refusals

@@ -15,6 +15,7 @@ from scipy.special import expit
 
 import bayescal as bc
 from bayescal._presented import Presented
+from bayescal.cumulative.segments import NormalSegments
 from bayescal.datasets.simulate import simulate
 from bayescal.posterior.pooling.prior import PARTIAL
 from bayescal.posterior.random_effects import RandomEffectsPosterior
@@ -51,6 +52,10 @@ def three_classes():
     return bc.shift.label(y, p, p[:100], bins=3, rng=1, draws=50, sub_models=["logistic_dense"])
 
 
+def members(n):
+    return bc.cumulative.subpopulation(Y[:n], P[:n], np.arange(n) % 2 == 0)
+
+
 #: A result of each kind that has a model, and the options that it needs.
 MADE = {
     "Dirichlet": (lambda: bc.evaluate(Y, P, bins=4, model="dirichlet", rng=1), {}),
@@ -69,6 +74,14 @@ MADE = {
     "smooth curve": (lambda: bc.clinical.calibration_curve(Y, P, rng=1), {"form": "smooth"}),
     "net benefit": (lambda: bc.decisions.net_benefit(Y, {"a": P, "b": P**2}, [0.3, 0.6], rng=1), {}),
     "segments": (lambda: bc.cumulative.difference(Y[:30], P[:30]).posterior(model="segments", rng=1), {}),
+    "differences": (lambda: NormalSegments(np.array([0.3, 0.2, -0.1]), np.array([0.02, 0.03, 0.02]), 0.5), {}),
+    "subpopulation": (lambda: members(30).posterior(50, model="segments", rng=1), {}),
+    "two groups": (
+        lambda: bc.cumulative.compare_subpopulations(
+            Y[:30], P[:30], np.arange(30) % 2 == 0, np.arange(30) % 2 == 1
+        ).posterior(50, model="segments", rng=1),
+        {},
+    ),
     "class frequencies": (lambda: bc.shift.class_priors(Y, P, TARGET, rng=1), {}),
     "shift of cells": (lambda: bc.shift.evidence(Y, P, TARGET, rng=1), {}),
     "data sets": (over_datasets, {"pair": ("b", "a")}),
@@ -184,6 +197,7 @@ def test_the_dirichlet_model_is_written_in_the_letters_of_its_document():
         (lambda: bc.bin_sensitivity(Y, P, n_bins=(5, 10), rng=1), r"`bayescal.pymc_model\(result\['equal-width', 5\]"),
         (lambda: bc.clinical.summary(Y, P, [0.2], rng=1), r"`bayescal.pymc_model\(result.decision_curve\)`"),
         (lambda: bc.cumulative.difference(Y, P), "CumulativeDifference has no PyMC model: it is a statistic"),
+        (lambda: members(60), "SubpopulationDifference has no PyMC model: it is a statistic"),
         (lambda: bc.monitoring.CalibrationMonitor(bins=4), r"`bayescal.pymc_model\(monitor.evaluate\(\)\)`"),
         (lambda: pd.DataFrame({"p": P}), r"not DataFrame\. Evaluate rows first"),
         (
@@ -218,6 +232,7 @@ def test_wrong_options_are_refused(name, options, says):
     ("result", "says"),
     [
         (lambda: bc.cumulative.difference(Y, P).posterior(rng=1), "`result` must have `model='segments'`"),
+        (lambda: members(60).posterior(50, rng=1), "`result` must have `model='segments'`"),
         (lambda: over_datasets(c=P**2), r"`pair` must name two of the 3 classifiers .*, as in `pair=\('a', 'b'\)`"),
         (lambda: bc.clinical.recalibration(Y, P, prior="jeffreys", rng=1), "must have a Normal prior"),
         (lambda: bc.shift.class_priors(Y, P, TARGET, using="probabilities", rng=1), "`using='cells'`"),
@@ -355,6 +370,38 @@ def test_groups_have_the_evidences_of_the_package(scattered):
     for _, at in scattered(bc.pymc_model(pooled, form="own"), 2):
         found = np.log(at["probability"][:, still]) - np.log(at["weights"][still])
         np.testing.assert_allclose(found - found[:, :1], evidence - evidence[:, :1], atol=1e-6)
+
+
+def test_the_density_of_differences_is_the_average_over_segmentations(scattered, assert_same_up_to_a_constant):
+    """Given scales and shifts: a drift, or each of the segmentations of three bins, half of whose segments are 0."""
+    one, pairs = made("differences"), []
+    d, v, x = one.difference, one.variance, np.array([-1.0, 0.0, 1.0])
+
+    def likelihood(mean):
+        return stats.norm.pdf(d, mean, np.sqrt(v)).prod()
+
+    for density, at in scattered(bc.pymc_model(one)):
+        tau = 0.75 * at["u_tau"] ** 2
+        drift = likelihood(tau * (at["z_intercept"] + at["z_slope"] * x))
+        shift = 0.75 * at["u_scale"] ** 2 * at["z_shift"]
+        segments = 0.0
+        for changes in (1, 4, 16):
+            rate = min(changes / 2, 0.9)
+            for first, second in np.ndindex(2, 2):
+                start = np.array([0, 1 if first else 0, 2 if second else (1 if first else 0)])
+                weight = (rate if first else 1 - rate) * (rate if second else 1 - rate) / 3
+                begins = np.unique(start)
+                for off in np.ndindex(*[2] * len(begins)):
+                    by = dict(zip(begins.tolist(), off, strict=True))
+                    mean = np.array([shift[s] * by[s] for s in start.tolist()])
+                    segments += weight * likelihood(mean) / 2 ** len(begins)
+        prior = stats.norm.logpdf(np.r_[at["z_intercept"], at["z_slope"], at["z_shift"]]).sum()
+        pairs.append((density, np.log((drift + segments) / 2) + prior))
+        if at["is_drift"]:
+            np.testing.assert_allclose(at["difference"], tau * (at["z_intercept"] + at["z_slope"] * x))
+        else:
+            assert set(at["difference"].round(9)) <= {0.0, *shift.round(9)}
+    assert_same_up_to_a_constant(pairs)
 
 
 # --- the printed formula
@@ -523,6 +570,24 @@ def test_chains_of_the_model_of_a_result(name):
     chains = quantities(chains_of(model_of(name)))
     assert worst(chains, right()) < LARGEST_Z
     assert worst(chains, wrong()) > LARGEST_Z
+
+
+@pytest.mark.measuring
+def test_chains_of_differences():
+    """Means, squares and shares of 0 in each of three bins, and that of a drift; not those of another variance."""
+    one = made("differences")
+    chains = chains_of(bc.pymc_model(one))
+
+    def of(posterior):
+        drawn = posterior.sample(40_000, np.random.default_rng(2))
+        return {"difference": drawn, "squares": drawn**2, "zero": (drawn == 0).astype(float)}
+
+    found = {"difference": chains["difference"], "squares": chains["difference"] ** 2}
+    found["zero"] = (chains["difference"] == 0).astype(float)
+    assert worst(found, of(one)) < LARGEST_Z
+    assert worst(found, of(NormalSegments(one.difference, 2 * one.variance, one.unit))) > LARGEST_Z
+    drift = chains["is_drift"].mean()
+    assert drift == pytest.approx(one.p_drift, abs=0.05)
 
 
 @pytest.mark.measuring
