@@ -205,7 +205,7 @@ def compare_subpopulations(
     neighbouring scores with the weights V and U of the groups, the sum of the responses of `a` minus the mean of the
     union is :math:`h = V U / (V + U)` times the difference of the means. The curve is the cumulative sum of h times
     the difference, divided by the sum of h. Exchanging `a` and `b` therefore changes the sign of the curve and nothing
-    else. Cells have at least 20 rows (fewer if there are less than 400). Rows in cells without rows of the other group
+    else. Cells have about 20 rows (fewer if there are less than 400). Rows in cells without rows of the other group
     are left out; remarks state their share.
 
     References

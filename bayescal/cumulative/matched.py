@@ -9,7 +9,7 @@ from bayescal._arrays import Bools, Floats, Indices
 from bayescal.cumulative.moments import LocalMoments
 from bayescal.cumulative.subpopulation_sums import Responses, SubpopulationSteps
 
-#: Rows of a cell: at least the root of all rows, within these limits.
+#: Rows of a cell: about the root of all rows, within these limits.
 FEWEST_ROWS, MOST_ROWS = 4, 20
 #: Rows of each group with which a cell is left out if the scores of the groups do not overlap.
 SEVERAL = 5
@@ -200,9 +200,9 @@ class MatchedBins:
     def draw_masses(self, n_draws: int, rng: np.random.Generator) -> Floats:
         """Draw `mass` of the population by the Bayesian bootstrap of the rows; shape (n_draws, n_bins)."""
         rows = self.weight**2 / self.weight_sq
-        drawn = rng.standard_gamma(rows, (n_draws, *rows.shape)) * (self.weight / rows)
-        mass = self.mass * _harmonic(drawn) / _harmonic(self.weight)
-        whole = mass.sum(axis=1) if self.of_both else drawn[:, 0].sum(axis=1) / self.weight[0].sum()
+        weights = rng.standard_gamma(rows, (n_draws, *rows.shape)) * (self.weight / rows)
+        mass = self.mass * _harmonic(weights) / _harmonic(self.weight)
+        whole = mass.sum(axis=1) if self.of_both else weights[:, 0].sum(axis=1) / self.weight[0].sum()
         return mass / whole[:, None]
 
 

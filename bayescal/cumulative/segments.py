@@ -116,11 +116,11 @@ class NormalSegments:
     def sample(self, n_draws: int, rng: np.random.Generator) -> Floats:
         """Draw true differences, independently; shape (n_draws, n_bins)."""
         which = rng.choice(len(self._probabilities), n_draws, p=self._probabilities)
-        drawn = self._segments(np.maximum(which - len(SCALES), 0), rng)
+        in_segments = self._segments(np.maximum(which - len(SCALES), 0), rng)
         _, mean, root = self._drifts
         at = np.minimum(which, len(SCALES) - 1)
         intercept, slope = (mean[at] + (root[at] @ rng.standard_normal((n_draws, 2, 1)))[..., 0]).T
-        return np.where((which < len(SCALES))[:, None], intercept[:, None] + slope[:, None] * self.place, drawn)
+        return np.where((which < len(SCALES))[:, None], intercept[:, None] + slope[:, None] * self.place, in_segments)
 
     def _segments(self, which: Indices, rng: np.random.Generator) -> Floats:
         """Draw segments from the last to the first, given the number of expected changes of each draw."""

@@ -103,7 +103,7 @@ class SubpopulationPosterior(CurvePosterior):
 
     Notes
     -----
-    Rows are in cells of at least 20 rows with neighbouring scores (fewer if there are less than 400 rows), and cells in
+    Rows are in cells of about 20 rows with neighbouring scores (fewer if there are less than 400 rows), and cells in
     at most 64 bins. In each bin, the difference of the mean responses of members and other rows at equal scores is
     estimated with the weights of Mantel and Haenszel, with Normal errors. True differences follow a drift (intercept
     and slope over the order of the scores), or they are 0 except for segments of neighbouring bins, as for
@@ -124,9 +124,6 @@ class SubpopulationPosterior(CurvePosterior):
     >>> bc.cumulative.subpopulation(cost, rows.confidence, member).posterior(rng=1).kuiper
     Draws(kuiper: mean 0.1472, 95 % interval [0.1261, 0.1694], 4000 draws)
     """
-
-    observed: Any
-    drawn: SubpopulationDraws
 
     _header = (*wording.HEADER[:-1], "if equal")
 
@@ -177,5 +174,5 @@ def posterior_of_groups(observed: Any, rows: MatchedRows, draws: int, rng: Any, 
     """Draw the posterior of the difference between two groups; see `SubpopulationDifference.posterior`."""
     draws = _checks.whole_number("draws", draws, 2)
     _checks.one_of("model", model, MODELS)
-    drawn = draw_differences(rows, draws, _checks.generator(rng), model=model, of_both=observed.of_both)
-    return SubpopulationPosterior(observed, drawn, model)
+    paths = draw_differences(rows, draws, _checks.generator(rng), model=model, of_both=observed.of_both)
+    return SubpopulationPosterior(observed, paths, model)

@@ -400,8 +400,8 @@ class SubpopulationScreen(_presented.Presented, Mapping[Any, SubpopulationDiffer
         'c'
         """
         generators = _checks.generator(rng).spawn(len(self))
-        drawn = [self[label].posterior(draws, rng=each) for label, each in zip(self, generators, strict=True)]
-        values = np.array([getattr(each, self.statistic).values for each in drawn])
+        posteriors = [self[label].posterior(draws, rng=each) for label, each in zip(self, generators, strict=True)]
+        values = np.array([getattr(each, self.statistic).values for each in posteriors])
         largest = values == values.max(axis=0)
         share = (largest / largest.sum(axis=0)).mean(axis=1)
         return {self.labels[i]: float(share[i]) for i in np.argsort(-share, kind="stable")}

@@ -113,9 +113,9 @@ def test_groups_without_common_scores_are_refused():
 
 def test_both_sides_of_a_gap_are_not_compared():
     """Of 400 rows, each cell has about 20, so that one contains at least nine rows from either side of the jump."""
-    score = np.r_[np.arange(6), 100 + np.arange(6), 200 + np.arange(6)].astype(float)
-    first = np.repeat([True, False, True], 6)
-    with pytest.raises(ValueError, match=r"Scores lie in \[0, 205\] and in \[100, 105\]"):
+    score = np.r_[np.arange(30), 100 + np.arange(30), 200 + np.arange(30)].astype(float)
+    first = np.repeat([True, False, True], 30)
+    with pytest.raises(ValueError, match=r"Scores lie in \[0, 229\] and in \[100, 129\]"):
         MatchedRows.of(read(score, score), first, ~first)
     score, i = np.arange(400) / 400, np.arange(400)
     first = (i != 5) & (i < 185) | (i >= 360) & (i % 2 == 0)
