@@ -163,7 +163,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
 
 
 HEAD = (
-    "Data sets: | Kinds | Method: | Kuiper, mean: | worst: | width | Smirnov, mean: | worst: | width | Where D is worst"
+    "Data sets | Kinds: | Method | Kuiper, mean: | worst: | width: | Smirnov, mean: | worst: | width: | Where D is worst"
 )
 FORM = "{family}|{kinds}|{method}|{mean:.3f}|{worst:.2f}|{width:.4f}|{mean_g}|{worst_g}|{width_g}|{where}"
 METHODS = ("pooled", "segments", "without a model", "Bayesian bootstrap")
@@ -205,7 +205,7 @@ def tables(numbers: dict[str, Any]) -> dict[str, str]:
         f"interval was below {BAR:g} ({len(again)}) were measured again in {4 * repeats} fresh data sets, whose share "
         "counts."
     )
-    return {"posteriors of subpopulations": f"{shown}\n\n{table(HEAD, cells(lines, FORM))}"}
+    return {"subpopulation_posteriors": f"{shown}\n\n{table(HEAD, cells(lines, FORM))}"}
 
 
 if __name__ == "__main__":
@@ -215,6 +215,6 @@ if __name__ == "__main__":
         tables=tables,
         numbers="subpopulation_posterior.json",
         page="cumulative_posterior.md",
-        shown=("posteriors of subpopulations",),
+        shown=("subpopulation_posteriors",),
         repeats=(100, 2),
     )
