@@ -163,7 +163,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
 
 
 HEAD = (
-    "Data sets | Kinds: | Method | Kuiper, mean: | worst: | width: | Smirnov, mean: | worst: | width: | Where D is worst"
+    "Data sets | Kinds: | Method | Kuiper, mean: | worst: | width: | Smirnov, mean: | worst: | width: | D is worst in"
 )
 FORM = "{family}|{kinds}|{method}|{mean:.3f}|{worst:.2f}|{width:.4f}|{mean_g}|{worst_g}|{width_g}|{where}"
 METHODS = ("pooled", "segments", "without a model", "Bayesian bootstrap")
