@@ -357,7 +357,7 @@ INTERVALS = (
     Interval("pointwise band of the calibration curve", (), (_populations("band"),)),
     Interval(
         "Kuiper statistic",
-        ("Kuiper statistic", "CumulativePosterior"),
+        ("Kuiper statistic", "CumulativePosterior", "CurvePosterior"),
         (
             Study("cumulative_coverage", {"quantity": "Kuiper", "method": "pooled"}),
             _populations("kuiper"),
