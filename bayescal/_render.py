@@ -9,10 +9,12 @@ import textwrap
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bayescal import _packages
-from bayescal._arrays import Table
+
+if TYPE_CHECKING:
+    from bayescal._arrays import Table
 
 #: Characters that `str.isprintable` rejects and that are kept nevertheless: they join letters and emoji.
 JOINERS = "\u200c\u200d"

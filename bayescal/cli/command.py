@@ -16,9 +16,11 @@ import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from bayescal import _render
-from bayescal._arrays import Console
 from bayescal.cli.keywords import defaults_of
 from bayescal.cli.words import console, one_clear_message, say_saved
+
+if TYPE_CHECKING:
+    from bayescal._arrays import Console
 
 if TYPE_CHECKING:
     from bayescal._render import Sheet

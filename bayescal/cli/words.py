@@ -13,7 +13,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from bayescal import _render
-from bayescal._arrays import Console
+
+if TYPE_CHECKING:
+    from bayescal._arrays import Console
 
 if TYPE_CHECKING:
     from bayescal.data.files.predictions import Rows, RowStream

@@ -76,12 +76,8 @@ DRAWN = {
     "TopK": (lambda: bc.decisions.top_k(LABELS, MATRIX, **FAST), bc.decisions.plot_top_k),
     "CumulativeDifference": (lambda: bc.cumulative.difference(Y, P), bc.cumulative.plot_cumulative),
     "SubpopulationComparison": (
-        lambda: bc.cumulative.compare_subpopulations(Y, P, HALVES, ~HALVES),
+        lambda: bc.cumulative.compare_subpopulations(Y, P, np.arange(400) % 2 == 0, np.arange(400) % 2 == 1),
         bc.cumulative.plot_cumulative,
-    ),
-    "SubpopulationPosterior": (
-        lambda: bc.cumulative.subpopulation(Y, P, HALVES).posterior(50, rng=1),
-        "score (axis:",
     ),
     "SubpopulationDifference": (lambda: bc.cumulative.subpopulation(Y, P, HALVES), bc.cumulative.plot_cumulative),
     "Evidence": (lambda: MONITOR.evidence(rng=1), bc.monitoring.plot_evidence),
@@ -94,6 +90,10 @@ DRAWN = {
 #: Results that are drawn by one of their parts, and the label of the horizontal axis.
 PARTS = {
     "CumulativePosterior": (lambda: bc.cumulative.difference(Y, P).posterior(50, rng=1), "score (axis:"),
+    "SubpopulationPosterior": (
+        lambda: bc.cumulative.subpopulation(Y, P, np.arange(400) % 2 == 0).posterior(50, rng=1),
+        "score (axis:",
+    ),
     "SubpopulationScreen": (lambda: bc.cumulative.screen(Y, P, np.arange(400) % 3), "score (axis:"),
     "WorstRegret": (lambda: bc.evaluate(Y, P, bins=5, **FAST).worst_regret(), "threshold probability"),
     "MultiClassScore": (lambda: bc.scores.multiclass_brier(LABELS, MATRIX), "smaller is better"),
