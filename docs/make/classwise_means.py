@@ -4,7 +4,7 @@ of `make coverage`. All posteriors are in compiled form, as by default from 100 
 
 import argparse
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -55,8 +55,8 @@ def probabilities(rng: np.random.Generator, n_rows: int, n_classes: int, populat
     return (1 - noise) * true + noise / n_classes, softmax(stretch * logits, axis=1)
 
 
-def true_errors(n_classes: int, population: str) -> dict[str, float]:
-    """Means over classes of the errors of the bins."""
+def bins_of_classes(n_classes: int, population: str) -> tuple[Floats, Floats, Floats]:
+    """Mass, mean of mass x true probability and of mass x gap in each bin of each class; shape (n_classes, BINS)."""
     rng, total = np.random.default_rng(0), np.zeros((3, n_classes, BINS))
     rows = TRUTH_VALUES // n_classes
     for start in range(0, rows, CHUNK):
@@ -65,39 +65,52 @@ def true_errors(n_classes: int, population: str) -> dict[str, float]:
         for values, sums in zip((np.ones_like(true), true, true - stated), total, strict=True):
             sums += np.bincount(cell.ravel(), values.ravel(), n_classes * BINS).reshape(n_classes, BINS)
     mass, outcome, gap = total / rows
+    return mass, outcome, gap
+
+
+def squares_of(gap: Floats, mass: Floats) -> Floats:
+    """Squared errors of bins, times their mass."""
+    return np.divide(gap**2, mass, out=np.zeros_like(gap), where=mass > 0)
+
+
+def true_errors(n_classes: int, population: str) -> dict[str, float]:
+    """Means over classes of the errors of the bins."""
+    mass, outcome, gap = bins_of_classes(n_classes, population)
     ece = np.abs(gap).sum(axis=1)
-    squares = np.divide(gap**2, mass, out=np.zeros_like(gap), where=mass > 0).sum()
     return {
         "mean": float(ece.mean()),
         "marginal": float(ece @ outcome.sum(axis=1)),
-        "rms": float(np.sqrt(squares / n_classes)),
+        "rms": float(np.sqrt(squares_of(gap, mass).sum() / n_classes)),
     }
 
 
-def intervals(y: NDArray[np.int64], stated: Floats, draws: int, seed: int) -> dict[str, tuple[float, float]]:
-    """Interval of each mean."""
-    classes = range(stated.shape[1])
-    found = bc.evaluate(y, stated, target="classwise", classes=classes, bins=BINS, draws=draws, rng=seed)
-    means = (found.ece, found.marginal_error, found.rms_error)
-    return {method: mean.interval(PROB) for method, mean in zip(METHODS, means, strict=True)}
+def errors_of(found: Any) -> dict[str, Any]:
+    """Return draws of each mean."""
+    return dict(zip(METHODS, (found.ece, found.marginal_error, found.rms_error), strict=True))
 
 
-def of_cell(job: tuple[int, int, str, int, int, np.random.Generator]) -> list[dict[str, Any]]:
-    """Coverage of all means on the same data sets."""
+def of_cell(
+    job: tuple[int, int, str, int, int, np.random.Generator],
+    errors: Callable[[Any], dict[str, Any]] = errors_of,
+    truths: Callable[[int, str], dict[str, float]] = true_errors,
+) -> list[dict[str, Any]]:
+    """Coverage of all errors on the same data sets; `errors` of a classwise evaluation, and their true values."""
     n_classes, n_rows, population, repeats, draws, rng = job
 
     def of_data_sets() -> Iterator[dict[str, tuple[float, float]]]:
         for _ in range(repeats):
             true, stated = probabilities(rng, n_rows, n_classes, population)
             y = (true.cumsum(axis=1) < rng.random((n_rows, 1))).sum(axis=1).clip(max=n_classes - 1)
-            yield intervals(y, stated, draws, int(rng.integers(2**31)))
+            options = {"classes": range(n_classes), "bins": BINS, "draws": draws, "rng": int(rng.integers(2**31))}
+            found = bc.evaluate(y, stated, target="classwise", **options)
+            yield {method: values.interval(PROB) for method, values in errors(found).items()}
 
-    truth = dict.fromkeys(METHODS, 0.0) if population == "calibrated" else true_errors(n_classes, population)
-    about = {"classes": n_classes, "n_rows": n_rows, "population": population}
     found = stacked(of_data_sets())
+    truth = dict.fromkeys(found, 0.0) if population == "calibrated" else truths(n_classes, population)
+    about = {"classes": n_classes, "n_rows": n_rows, "population": population}
     return [
         {**row, "truth": truth[method]}
-        for method in METHODS
+        for method in found
         for row in coverage_rows(about, {method: found[method]}, truth[method])
     ]
 
@@ -125,17 +138,23 @@ def tables(numbers: dict[str, Any]) -> dict[str, str]:
         f"draws, seed {numbers['seed']}.\nThe standard error of one share near {PROB:g} is {of_most}, and {of_fewest} "
         f"with {MANY} classes.\n"
     )
+    means, short = tables_of(rows, {name: name for name in METHODS}, "Mean over classes")
+    return {"means_conditions": conditions, "means": means, "means_summary": short}
+
+
+def tables_of(rows: list[dict[str, Any]], names: dict[str, str], first: str) -> tuple[str, str]:
+    """Return the table of all cells and that of the worst and mean coverage of each error."""
     form = "{classes}|{n_rows}|{population}|" + "|".join(
-        f"{{{name}_truth:.4f}}|{{{name}_coverage:.2f}}|{{{name}_width:.4f}}" for name in METHODS
+        f"{{{name}_truth:.4f}}|{{{name}_coverage:.2f}}|{{{name}_width:.4f}}" for name in names
     )
-    head = "Classes: | Rows: | Population | " + " | ".join(f"{name}: true: | coverage: | width:" for name in METHODS)
+    head = "Classes: | Rows: | Population | " + " | ".join(f"{n}: true: | coverage: | width:" for n in names.values())
     lines = one_line_per_cell(rows, ("classes", "n_rows", "population"))
-    shares = {name: np.array([row["coverage"] for row in rows if row["method"] == name]) for name in METHODS}
-    short = table(
-        "Mean over classes | Worst coverage: | Mean coverage: | Cells below 0.85:",
-        ([n, f"{c.min():.2f}", f"{c.mean():.3f}", f"{(c < 0.85).sum()} of {len(c)}"] for n, c in shares.items()),
+    shares = {name: np.array([row["coverage"] for row in rows if row["method"] == name]) for name in names}
+    short = (
+        [names[n], f"{c.min():.2f}", f"{c.mean():.3f}", f"{(c < 0.85).sum()} of {len(c)}"] for n, c in shares.items()
     )
-    return {"means_conditions": conditions, "means": table(head, cells(lines, form)), "means_summary": short}
+    heading = f"{first} | Worst coverage: | Mean coverage: | Cells below 0.85:"
+    return table(head, cells(lines, form)), table(heading, short)
 
 
 if __name__ == "__main__":
