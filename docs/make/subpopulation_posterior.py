@@ -57,7 +57,7 @@ COLUMNS = (
     "repeats", "first",
 )  # fmt: skip
 #: Kinds of the short form.
-QUICK = {"share": (0.5,), "difference": ("none", "constant")}
+QUICK = {"share": (0.5,), "difference": ("constant",)}
 
 
 def kinds(*, quick: bool) -> list[dict[str, Any]]:
