@@ -80,7 +80,7 @@ def truth_of(cell: dict[str, Any]) -> Floats:
 
 
 def scale_of(cell: dict[str, Any]) -> float:
-    """Differences are smaller where the base is smaller, so that responses stay positive and probabilities valid."""
+    """Differences are smaller if the base rises, so that responses stay positive and probabilities below 1."""
     return 0.6 if cell["base"] == "rising" else 1.0
 
 
