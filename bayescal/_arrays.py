@@ -1,4 +1,4 @@
-"""Types in annotations: arrays and others, and those of packages that are imported where they are needed."""
+"""Types for annotations: arrays, and types of packages that are imported only where they are needed."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -28,6 +28,6 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
     from scipy.sparse import csr_array
-else:  # annotations with these names are strings, which nothing evaluates
+else:  # annotations with these names are strings, and are not evaluated
     az = pd = pm = xr = "a package that is imported where it is needed"
     Axes = AxesDivider = Bbox = Console = Figure = Line2D = Markup = SubFigure = Table = csr_array = az

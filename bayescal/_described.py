@@ -51,9 +51,9 @@ SHARED: dict[tuple[str, object], str] = {
     ("color", None): "color : matplotlib color, optional\n"
     "    Colour of estimates and intervals. The default colour is lighter on a dark background.",
     **{
-        (f"{side}_color", None): f"{side}_color : matplotlib color, optional\n    Colour of the {part}; the default "
-        "colour is lighter on a dark background."
-        for side, part in {"reference": "diagonal", "above": "side above it", "below": "side below it"}.items()
+        (f"{side}_color", None): f"{side}_color : matplotlib color, optional\n    Colour of the {part}diagonal; the "
+        "default colour is lighter on a dark background."
+        for side, part in {"reference": "", "above": "side above the ", "below": "side below the "}.items()
     },
     ("bin_draws", REQUIRED): "bin_draws : BinDraws\n    Draws of the bins.",
     ("progress", None): "progress : bool, optional\n    Whether to show a progress bar; see `bayescal.evaluate`.",

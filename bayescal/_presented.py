@@ -14,8 +14,8 @@ from bayescal._arrays import pd, pm
 
 #: Suffixes of the names of pages, of documents and of LaTeX tables.
 PAGE_SUFFIXES, DOCUMENT_SUFFIXES, LATEX_SUFFIXES = (".html", ".htm"), (".json",), (".tex",)
-#: Descriptions of members that the base does not have.
-DESCRIPTIONS = {"remarks": "Warnings, which are printed below the table; empty if no problem is known."}
+#: Docstrings of members that the base class does not define.
+DESCRIPTIONS = {"remarks": "Warnings, printed below the table; empty if no problem is known."}
 
 
 def page_of(result: "Presented", path: str | Path | None, **options: Any) -> str | Path:
@@ -103,7 +103,7 @@ class Presented:
     """
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Escape control characters in sentences; the sheet does this for tables. Docstrings are inherited."""
+        """Escape control characters in sentences, as the sheet does in tables, and inherit missing docstrings."""
         super().__init_subclass__(**options)
         for name, member in vars(cls).items():
             if isinstance(member, FunctionType | property | cached_property) and not (member.__doc__ or name[0] == "_"):
@@ -137,7 +137,7 @@ class Presented:
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
         """Return the sentence, table and remarks that printing shows, as data.
 
-        If printing shortens the table, it has all rows with `whole`, otherwise always.
+        With `whole`, the table also has the rows that printing leaves out.
         """
         raise NotImplementedError
 

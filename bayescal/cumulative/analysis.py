@@ -186,8 +186,8 @@ def compare_subpopulations(
     Returns
     -------
     SubpopulationComparison
-        The curve, whose slope is the mean response of `a` minus that of `b` at equal scores; its statistics and
-        P-values.
+        The curve, its statistics and P-values. The slope of the curve is the mean response of `a` minus that of `b` at
+        equal scores.
 
     Raises
     ------
@@ -201,12 +201,12 @@ def compare_subpopulations(
 
     Notes
     -----
-    Both groups are compared with their union, which is the difference between them up to a factor [1]_: in a cell of
+    Each group is compared with the union of both, which gives their difference up to a factor [1]_: in a cell of
     neighbouring scores with the weights V and U of the groups, the sum of the responses of `a` minus the mean of the
     union is :math:`h = V U / (V + U)` times the difference of the means. The curve is the cumulative sum of h times
     the difference, divided by the sum of h. Exchanging `a` and `b` therefore changes the sign of the curve and nothing
-    else. Cells have about 20 rows (fewer if there are less than 400). Rows in cells without rows of the other group
-    are left out; remarks state their share.
+    else. Cells have about 20 rows (fewer if there are fewer than 400 rows). Rows in cells without rows of the other
+    group are left out; remarks state their share.
 
     References
     ----------

@@ -93,7 +93,7 @@ class Cumulative(_presented.Presented):
 
     _index = ("quantity",)
     _columns = ("value", "in_sigma", "null_mean", "p_value", "p_value_uncorrected")
-    #: Columns of statistics in units of a standard deviation, and its attribute.
+    #: Columns of the statistics in units of a standard deviation, with the attribute that holds this unit.
     _units: ClassVar[tuple[tuple[str, str], ...]] = (("in_sigma", "null_sigma"),)
 
     @property
@@ -395,7 +395,7 @@ class Cumulative(_presented.Presented):
         """Return the largest deviation in words.
 
         It states the interval of scores with the largest deviation, its direction and mean size, the Kuiper statistic,
-        and its P-value. If it is above 0.05, the sentence first says that the rows do not show a difference.
+        and its P-value. If the P-value is above 0.05, the sentence first says that the rows do not show a difference.
         """
         low, high = self.worst_interval
         if self.kuiper == 0:

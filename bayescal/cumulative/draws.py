@@ -62,12 +62,12 @@ class ConfidenceDistribution:
     probability: Floats
 
     def quantile(self, uniform: Floats) -> Floats:
-        """Return the quantiles; H(0), a P-value of exact calibration, is the probability of d = 0."""
+        """Return the quantiles; the probability of d = 0 is H(0), a P-value of exact calibration."""
         rising = self.probability + 1e-12 * np.arange(VALUES)  # np.interp needs increasing abscissae
         return np.where(uniform <= self.probability[0], 0.0, np.interp(uniform, rising, self.value))
 
 
-#: Those of the Kuiper and of the Kolmogorov-Smirnov statistic.
+#: Confidence distributions of the Kuiper and of the Kolmogorov-Smirnov statistic.
 Distributions = tuple[ConfidenceDistribution, ConfidenceDistribution]
 
 
@@ -109,7 +109,7 @@ class CumulativeDraws:
 
     @property
     def fingerprint(self) -> int:
-        """Number that different draws hardly share."""
+        """Number that identifies the draws; different draws rarely have the same number."""
         return self.bins.fingerprint
 
     @property
@@ -172,7 +172,7 @@ def confidence_distributions(
 
 
 def mean_if_different(curve: Floats, observed: Floats) -> Floats:
-    """Return the mean of the curves that are not 0, or the observed curve if all are."""
+    """Return the mean of the curves that are not 0, or the observed curve if all are 0."""
     different = kuiper(curve) > ROUNDING
     return np.asarray(curve[different].mean(axis=0) if different.any() else observed)
 

@@ -9,13 +9,13 @@ from bayescal._arrays import Bools, Floats, Indices
 from bayescal.cumulative.moments import LocalMoments
 from bayescal.cumulative.subpopulation_sums import Responses, SubpopulationSteps
 
-#: Rows of a cell: about the root of all rows, within these limits.
+#: Limits of the number of rows in a cell, which is about the square root of the number of all rows.
 FEWEST_ROWS, MOST_ROWS = 4, 20
-#: Rows of each group with which a cell is left out if the scores of the groups do not overlap.
+#: Least number of rows of each group in a cell that is left out because their scores do not overlap.
 SEVERAL = 5
 #: Largest number of bins.
 BINS = 64
-#: Rows that the variance of all rows counts for in the variance of a bin, and that of a bin in that of a group.
+#: Weight, in rows, of the variance of all bins in that of a bin, and of the variance of a bin in that of a group.
 ROWS_OF_VARIANCE = 10.0
 #: Signs of the two groups in their difference.
 SIGNS = np.array([[1.0], [-1.0]])
@@ -35,8 +35,8 @@ class MatchedRows:
     def of(cls, rows: Responses, first: Bools, second: Bools) -> "MatchedRows":
         """Sort the rows of positive weight; equal scores share a cell. Groups without common cells are refused.
 
-        Rows beyond the scores of the other group are left out if it has at least 20 rows, and so are cells in which
-        several rows of one group all have lower scores than several rows of the other one, as on both sides of a gap.
+        Rows outside the scores of the other group are left out if that group has at least 20 rows. Cells in which
+        several rows of one group all score lower than several rows of the other, as on both sides of a gap, are too.
         """
         weight = np.ones(len(rows)) if rows.weight is None else rows.weight
         counted = [each & (weight > 0) for each in (first, second)]
@@ -75,7 +75,7 @@ class MatchedRows:
         )
 
     def part(self, low: float, high: float) -> "MatchedRows":
-        """Return the cells between two scores, which are ends of cells."""
+        """Return the cells between two scores at which cells begin or end."""
         begin, end = np.searchsorted(self.score, low, "left"), np.searchsorted(self.score, high, "right")
         starts = self.starts[(self.starts >= begin) & (self.starts < end)] - begin
         return replace(
@@ -176,14 +176,14 @@ class MatchedBins:
     weight_sq: Floats  # sums of squares of weights, shape (2, n_bins)
     mean: Floats  # responses, shape (2, n_bins)
     squares: Floats  # weighted sum of squares of responses, shape (2, n_bins)
-    per_variance: Floats  # variance of `difference` by that of a response of each group, shape (2, n_bins)
-    of_both: bool  # whether `mass` is a share of that of both groups
+    per_variance: Floats  # variance of `difference` / that of a response of each group, shape (2, n_bins)
+    of_both: bool  # whether two groups are compared, so that masses sum to 1
 
     def noise(self, difference: Floats) -> tuple[Floats, float]:
         """Return the variance of `difference` given smoother differences, and the standard deviation of a response.
 
-        The variance of the responses of a group in a bin is that around their smoother mean. Few rows do not determine
-        it: ten further rows have the variance of all rows of the bin, for which ten have that of all bins.
+        The variance of a group in a bin is taken around its smoother mean. Few rows do not determine this variance, so
+        that of both groups in the bin is added with the weight of ten rows, and to the latter that of all bins.
         """
         total = self.weight.sum(axis=0)
         centre = (self.weight * self.mean).sum(axis=0) / total

@@ -73,7 +73,7 @@ def _(result: CumulativePosterior, parameters: Parameters = NO_PARAMETERS) -> di
 def _(result: SubpopulationPosterior, parameters: Parameters = NO_PARAMETERS) -> dict[str, Any]:
     """Return also the model, the probabilities of its sub-models, and ``observed``, the document of the rows' curve.
 
-    ``probability_of_0`` is that of equal means at every score.
+    ``probability_of_0`` is the probability of equal means at every score.
     """
     drift = {"drift": result.p_drift, "segments": 1 - result.p_drift}
     return {**_of_curve(result, parameters), "sub_models": drift, "probability_of_0": result.p_zero}

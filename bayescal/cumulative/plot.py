@@ -19,7 +19,7 @@ from bayescal.report import drawing
 from bayescal.results.wording import p_words
 from bayescal.stats.bins import equal_effective_mass_edges
 
-#: Bins of mean responses.
+#: Ways to bin mean responses.
 EFFECTIVE, EQUAL_WIDTH = "equal-effective-mass", "equal-width"
 #: Pieces of the curve of which at most the smallest and the largest value are drawn.
 PIECES = 2000
@@ -183,7 +183,7 @@ def plot_subpopulation(
     """Draw mean responses of a subpopulation and of the full population by score, above the cumulative difference.
 
     The upper axes show the mean response against the mean score in each bin: members dark, the full population light.
-    The lower axes are those of `plot_cumulative`, which need no bins and show short parts that bins hide.
+    The lower axes are those of `plot_cumulative`, which need no bins and show short intervals that bins hide.
 
     Parameters
     ----------
@@ -194,8 +194,8 @@ def plot_subpopulation(
     bins : int, default 10
         Number of bins of each population.
     binning : {"equal-effective-mass", "equal-width"}, default "equal-effective-mass"
-        Whether each population has bins of its own with nearly equal effective numbers of rows, so that means have
-        similar precision, or bins of equal width between its smallest and largest score; empty ones are left out.
+        Bins of nearly equal effective numbers of rows, so that means have similar precision, or of equal width between
+        the smallest and largest score. Each population has its own bins; empty ones are left out.
     prob, color, worst_color
         As for `plot_cumulative`; `color` is also that of members.
 
@@ -207,7 +207,7 @@ def plot_subpopulation(
     Raises
     ------
     ValueError, TypeError
-        If `sub` has another type or no rows, `bins` is no positive integer, or `binning` is unknown.
+        If `sub` has another type or no rows, `bins` is not a positive integer, or `binning` is unknown.
 
     Examples
     --------

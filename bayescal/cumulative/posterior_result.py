@@ -31,7 +31,7 @@ POOL = (
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CurvePosterior(_presented.Presented, ABC):
-    """The base of `CumulativePosterior` and `SubpopulationPosterior`, which document its members."""
+    """Base class of `CumulativePosterior` and `SubpopulationPosterior`, which document its attributes."""
 
     observed: Any
     drawn: Any
@@ -253,7 +253,7 @@ class CumulativePosterior(CurvePosterior):
 
     @property
     def spec(self) -> str:
-        """Rows, model, the Kuiper statistic with its interval, and its probability to be small, on one line."""
+        """Rows, model, the Kuiper statistic with its interval, and the probability that it is small, on one line."""
         small = _render.probability(self.p_below["kuiper"])
         kuiper = wording.with_interval(self.kuiper, self._decimals)
         return f"{self.observed.spec}, {self.model} model: Kuiper {kuiper}, P(Kuiper < {self.limit:g}) {small}"

@@ -30,11 +30,11 @@ class NormalSegments:
 
     Two sub-models have equal prior probabilities and are averaged by their marginal likelihoods:
 
-    * *drift*: :math:`\delta_b = \alpha + \beta x_b` with the place :math:`x_b` of the bin in [-1, 1], and
+    * *drift*: :math:`\delta_b = \alpha + \beta x_b` with the position :math:`x_b` of the bin in [-1, 1], and
       :math:`\alpha, \beta \sim N(0, \tau^2)`.
     * *segments*: :math:`\delta_b` is constant on segments of neighbouring bins. At each inner edge, a segment ends with
       probability :math:`\lambda / (M - 1)`, at most 0.9, where :math:`\lambda` is 1, 4 or 16. The difference of a
-      segment is 0 with probability 1/2, else :math:`N(0, \tau^2)`, with a scale of its own.
+      segment is 0 with probability 1/2, otherwise :math:`N(0, \tau^2)`, with a scale of its own.
 
     The scale is :math:`\tau = 1.5 s u^2`, with the standard deviation s of a response and a uniform u.
     """
@@ -45,7 +45,7 @@ class NormalSegments:
 
     @cached_property
     def _sums(self) -> tuple[Floats, Floats]:
-        """Precision, and precision times difference, of bins i to before j, shape (n_bins + 1, n_bins + 1)."""
+        """Precision, and precision times difference, of bins i to j - 1, shape (n_bins + 1, n_bins + 1)."""
         ends = (np.append(0.0, np.cumsum(each / self.variance)) for each in (1 + 0 * self.difference, self.difference))
         precision, total = (each - each[:, None] for each in ends)
         return precision, total
@@ -58,7 +58,7 @@ class NormalSegments:
 
     @cached_property
     def _evidence(self) -> Floats:
-        """Log marginal likelihood of bins i to before j as one segment, relative to differences of 0."""
+        """Log marginal likelihood of bins i to j - 1 as one segment, relative to differences of 0."""
         upper = np.triu_indices(len(self.difference) + 1, 1)
         evidence = np.full(self._sums[0].shape, -np.inf)
         slab = np.logaddexp.reduce(self._log_ratios(*(each[upper] for each in self._sums)), axis=-1)
@@ -70,7 +70,7 @@ class NormalSegments:
         return np.minimum(CHANGES / max(len(self.difference) - 1, 1), LARGEST_RATE)
 
     def _last_segments(self, end: int) -> Floats:
-        """Log joint density of bins before `end` and the last segment's beginning, shape (len(CHANGES), end)."""
+        """Log joint density of bins before `end` and of the start of the last segment, shape (len(CHANGES), end)."""
         inside = np.arange(end - 1, -1, -1)
         return self._before[:, :end] + self._evidence[:end, end] + inside * np.log1p(-self._rates)[:, None]
 
@@ -97,7 +97,7 @@ class NormalSegments:
 
     @property
     def place(self) -> Floats:
-        """Place of each bin, from -1 to 1; shape (n_bins,)."""
+        """Position of each bin, from -1 to 1; shape (n_bins,)."""
         n = len(self.difference)
         return np.linspace(-1, 1, n) if n > 1 else np.zeros(1)
 
@@ -114,7 +114,7 @@ class NormalSegments:
         return float(self._probabilities[: len(SCALES)].sum())
 
     def sample(self, n_draws: int, rng: np.random.Generator) -> Floats:
-        """Draw true differences, independently; shape (n_draws, n_bins)."""
+        """Draw independent true differences; shape (n_draws, n_bins)."""
         which = rng.choice(len(self._probabilities), n_draws, p=self._probabilities)
         in_segments = self._segments(np.maximum(which - len(SCALES), 0), rng)
         _, mean, root = self._drifts

@@ -49,7 +49,7 @@ class SubpopulationDraws:
 
     @property
     def fingerprint(self) -> int:
-        """Number that different draws hardly share."""
+        """Number that identifies the draws; different draws rarely have the same number."""
         return fingerprint(self.difference[0], self.curve[0])
 
 
@@ -103,14 +103,14 @@ class SubpopulationPosterior(CurvePosterior):
 
     Notes
     -----
-    Rows are in cells of about 20 rows with neighbouring scores (fewer if there are less than 400 rows), and cells in
+    Rows form cells of about 20 rows with neighbouring scores (fewer if there are fewer than 400 rows), and cells form
     at most 64 bins. In each bin, the difference of the mean responses of members and other rows at equal scores is
     estimated with the weights of Mantel and Haenszel, with Normal errors. True differences follow a drift (intercept
     and slope over the order of the scores), or they are 0 except for segments of neighbouring bins, as for
     `CumulativePosterior`; the size of a difference is in units of the standard deviation of a response. The share of
-    members at each score is drawn by the Bayesian bootstrap. No mean is attenuated by the members in it.
+    members at each score is drawn by the Bayesian bootstrap. The differences are not attenuated.
 
-    Responses of 0 and 1 and real ones have the same model. The page "Intervals of the cumulative difference" shows how
+    The model is the same for binary and for real responses. The page "Intervals of the cumulative difference" shows how
     often the intervals contain the truth. They can be too narrow for responses with rare large values.
 
     Examples
@@ -149,7 +149,7 @@ class SubpopulationPosterior(CurvePosterior):
 
     @property
     def spec(self) -> str:
-        """Rows, model, the Kuiper statistic with its interval, and its probability to be 0, on one line."""
+        """Rows, model, the Kuiper statistic with its interval, and the probability that it is 0, on one line."""
         text = f"{self.observed.spec}, {self.model} model: Kuiper {wording.with_interval(self.kuiper, self._decimals)}"
         return f"{text}, P(Kuiper = 0) {_render.probability(self.p_zero)}"
 

@@ -30,7 +30,7 @@ SUBPOPULATION = "the subpopulation"
 FAR_BEYOND = 0.25
 #: Attenuation below which a remark states it.
 STATED_ATTENUATION = 0.95
-#: Share of the rows without neighbouring rows of the other group from which a remark states it.
+#: Smallest share of rows without neighbouring rows of the other group that a remark states.
 STATED_LEFT_OUT = 0.01
 #: Largest number of parts of the curve in which the share of members is compared, and members per part.
 PARTS_OF_CURVE, MEMBERS_PER_PART = 10, 50
@@ -38,7 +38,7 @@ PARTS_OF_CURVE, MEMBERS_PER_PART = 10, 50
 PRINTED_GROUPS = 25
 #: Short names of the statistics.
 _STATISTICS = {"kuiper": "Kuiper", "kolmogorov_smirnov": "Kolmogorov-Smirnov"}
-#: Column of means of the statistics, the hypothesis in other words, and rows that make P-values rough.
+#: Name of the column of null means, the null hypothesis in two wordings, and rows that make P-values rough.
 EQUAL = ("if equal", "if means are equal", "equality", "with rare responses")
 UNDER_EQUALITY = "If the two had equal means at every score,"
 #: Meaning of adjusted P-values.
@@ -104,7 +104,7 @@ class SubpopulationDifference(Cumulative):
     group : str
         The subpopulation in words, as "ward = 7".
     rows, member
-        The full population, and the members in it, for the posterior.
+        The full population, and which of its rows are members; the posterior uses both.
     """
 
     steps: SubpopulationSteps
@@ -277,7 +277,7 @@ class SubpopulationComparison(Cumulative):
         return posterior_of_groups(self, self.rows, draws, rng, model)
 
     def about_posterior(self, rows: MatchedRows) -> list[str]:
-        """Say which share of each group has scores without rows of the other."""
+        """State the share of each group that has scores without rows of the other group."""
         return left_out(rows.left_out, self.names, self.names[::-1])
 
     def _remarks(self) -> list[str]:
@@ -291,7 +291,7 @@ class SubpopulationComparison(Cumulative):
 
 
 def left_out(shares: Floats, names: tuple[str, ...], others: tuple[str, ...]) -> list[str]:
-    """Say which share of groups has scores without rows of others."""
+    """State the share of each group that has scores without rows of the others."""
     return [
         f"{100 * share:.3g} % of the weight of {name} has scores without neighbouring rows of {other}, and is left out."
         for share, name, other in zip(shares, names, others, strict=True)
@@ -370,7 +370,7 @@ class SubpopulationScreen(_presented.Presented, Mapping[Any, SubpopulationDiffer
         return difference_of(self.rows, member, self.groups.equation(label))
 
     def p_largest(self, draws: int = 1000, *, rng: Any = None) -> dict[Any, float]:
-        """Return the probability of each group that its statistic is the largest one in the population.
+        """Return, for each group, the probability that its statistic is the largest one in the population.
 
         Parameters
         ----------

@@ -78,7 +78,7 @@ class Responses:
         return len(self.response)
 
     def part(self, which: Bools) -> "Responses":
-        """Return some of the rows."""
+        """Return the rows that `which` marks."""
         return Responses(self.response[which], self.score[which], None if self.weight is None else self.weight[which])
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""Small sets of real predictions, shipped with the package: of data sets of scikit-learn, and of census data.
+"""Small sets of real predictions, shipped with the package, for data sets of scikit-learn and for census data.
 
 Each row was predicted by a classifier trained without it.
 ``tests/make_datasets.py`` in the repository recreates the files.
@@ -90,7 +90,7 @@ def path(name: str) -> Path:
     -------
     Path
         A file with the column ``label`` and, for each classifier, one column (two classes) or one column per class,
-        such as ``naive_bayes_0`` ... ``naive_bayes_9``; then weights and groups, if the set has them.
+        such as ``naive_bayes_0`` ... ``naive_bayes_9``; further columns are weights and groups, if the set has them.
 
     Raises
     ------
@@ -190,7 +190,7 @@ def load_census() -> PredictionSet:
     Returns
     -------
     PredictionSet
-        Probabilities of a large income according to five classifiers, shape (14000,), float32.
+        Probabilities of an income above 50 000 dollars according to five classifiers, shape (14000,), float32.
 
     Examples
     --------

@@ -81,9 +81,9 @@ def selective(
     If the share s of the predictions with the largest confidences is kept, the selective risk is the share of wrong
     ones among them. Rows of one confidence are kept in random order. The posterior is that of
     `Evaluation.selective_risk`: a Dirichlet posterior of the masses of right and wrong rows in cells between quantiles
-    of the confidence. Rows of a cluster have one standard exponential number in each draw. For several classifiers, the
-    masses are those of all combinations of their cells, so that draws are joint, and differences are as precise as the
-    same rows make them.
+    of the confidence. All rows of a cluster share one standard exponential weight in each draw. For several
+    classifiers, the masses are those of all combinations of their cells. Draws are therefore joint, and differences
+    are as precise as the common rows allow.
 
     Examples
     --------

@@ -168,15 +168,15 @@ class ClasswiseEvaluation(Evaluations):
     def marginal_calibration_error(self, frequency: ArrayLike | None = None, *, squared: bool = False) -> Draws:
         r"""Draws of :math:`(\sum_k w_k l_{2,k}^2)^{1/2}` of the l_2 errors of all classes (marginal calibration error).
 
-        It is definition 2.4 of Kumar, Liang and Ma (2019), see `rms_error`, which has equal weights. The plug-in value
-        of its square is in ``table(estimand="squared_l2_error")``.
+        Definition 2.4 of Kumar, Liang and Ma (2019) for any weights; `rms_error` has equal weights. The plug-in value
+        of the square is in ``table(estimand="squared_l2_error")``.
 
         Parameters
         ----------
         frequency : array-like, shape (n_classes,), optional
             Weights w of the classes, which sum to 1; by default the observed frequencies.
         squared : bool, default False
-            Whether to leave out the root.
+            Whether to return the squared error, without the root.
         """
         squares = Draws(self.draws("l2_error").values ** 2)
         mean = marginal_mean(squares, self._frequency if frequency is None else frequency).values
@@ -193,7 +193,7 @@ class ClasswiseEvaluation(Evaluations):
         Raises
         ------
         ValueError
-            If the estimand is no unsigned error of calibration, classes have different bins, or rows are in clusters.
+            If the estimand is not an unsigned calibration error, classes have different bins, or rows are in clusters.
         """
         record = as_estimand(estimand)
         if not record.of_calibration:

@@ -261,7 +261,7 @@ def correlation_of_areas(
     r"""Correlation of the influences of rows on the areas of two classifiers; 1 if all influences are equal.
 
     If all influences are 0, as those of two classifiers that both separate the outcomes, it is 1 for the same order of
-    rows and 0 otherwise: nothing in the rows says that the areas are equal.
+    rows and 0 otherwise: the rows do not show that the areas are equal.
 
     `influences` is their name in `Ranks`: `influences` or `risk_influences`. `sides` holds, for each classifier, its
     ranks, and the outcome and the cell of each row, or group of rows, whose weights are then the roots of their sums of

@@ -227,7 +227,7 @@ def _runs(rows: BinRows) -> SubModelGraph:
 
 
 def in_segments(ratio: Tensor, shift: Tensor, count: int, dims: str) -> tuple[Tensor, Tensor, Tensor]:
-    """Sum out segments, and draw them: the log-likelihood ratio of all bins, which are off, and the shift of each.
+    """Sum over segments, and draw them: log-likelihood ratio of all bins, which bins are off, and their shifts.
 
     `ratio` has the log-likelihood ratio of each bin (column) if the segment that begins at a bin (row) is off.
     """

@@ -37,7 +37,7 @@ from tygert_figures import (
 COMMAND = "docs/make/figures_of_the_paper.py"
 PICTURES = {name: DOCS / "_static" / f"figures_of_the_paper_{name}.png" for name in ("subpopulations", "calibration")}
 SEED, PROB, LEVEL = 19, 0.95, 0.05
-#: Words for each kind of figure, by its first.
+#: Descriptions of the kinds of figures, by the first figure of each kind.
 KINDS = {
     1: "members are higher, except in a notch",
     3: "members oscillate around the others",
@@ -83,7 +83,7 @@ def printed(result: Cumulative) -> list[str]:
 
 
 def of_figure(figure: int) -> dict[str, Any]:
-    """Return what the package says about one figure."""
+    """Return the results of the package for one figure."""
     rows = rows_of_figure(figure)
     result, exact = result_of(figure, rows, rows.outcome), exact_curve(figure, rows)
     band, caption = result.band(PROB), captions()[figure]
@@ -117,7 +117,7 @@ def cells_of_figure_3() -> dict[str, Any]:
 
 
 def of_ties(n_rows: int, decimals: int, error: float, repeats: int, rng: np.random.Generator) -> dict[str, Any]:
-    """Mean Kuiper statistics of data sets with rounded scores: rows of equal scores as one step, or perturbed."""
+    """Mean Kuiper statistics of data sets with rounded scores, which are one step or perturbed."""
     found = []
     for _ in range(repeats):
         score = rng.random(n_rows).round(decimals)

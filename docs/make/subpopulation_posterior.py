@@ -56,7 +56,7 @@ COLUMNS = (
     "family", *PLAIN, "share", "shape", "difference", "quantity", "truth", "method", "coverage", "above", "width",
     "repeats", "first",
 )  # fmt: skip
-#: Kinds of the short form.
+#: Values of the kinds with --quick.
 QUICK = {"share": (0.5,), "difference": ("constant",)}
 
 
@@ -80,7 +80,7 @@ def truth_of(cell: dict[str, Any]) -> Floats:
 
 
 def scale_of(cell: dict[str, Any]) -> float:
-    """Differences of responses that must stay positive, or probabilities, are smaller where the base is."""
+    """Differences are smaller if the base rises, so that responses stay positive and probabilities below 1."""
     return 0.6 if cell["base"] == "rising" else 1.0
 
 

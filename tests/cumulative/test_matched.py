@@ -217,7 +217,7 @@ def test_the_sum_of_masses_for_continuous_scores():
 
 
 def test_drawn_masses():
-    """Means are the masses up to an order of 1 / n, and those of two groups sum to 1."""
+    """Means are the masses up to a term of order 1 / n, and those of two groups sum to 1."""
     response, score, first, _ = simulated(4000, weighted=False)
     rows = MatchedRows.of(read(response, score), first, ~first)
     bins = matched_bins(rows, of_both=False)

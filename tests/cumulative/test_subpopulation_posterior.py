@@ -243,7 +243,7 @@ def test_probabilities_to_be_the_largest(statistic):
 
 
 def test_constant_responses_are_refused():
-    """They do not show how large a difference can be."""
+    """Constant responses do not show how large a difference can be."""
     screen = bc.cumulative.screen(np.ones(120), np.tile(np.arange(20), 6), np.repeat(["a", "b", "c"], 40))
     for function in (screen.p_largest, screen["a"].posterior):
         with pytest.raises(ValueError, match="`response` must have at least two values for a posterior"):

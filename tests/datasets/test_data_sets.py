@@ -1,4 +1,4 @@
-"""The shipped sets are what they say: labels of their sources, probabilities from models that had not seen a row."""
+"""The shipped sets: labels of their sources, and probabilities from models that were not fitted to the row."""
 
 import dataclasses
 
@@ -61,7 +61,7 @@ def test_the_arrays_are_those_of_the_file_for_other_programs(name):
     assert table.column_names == ["label", *of_models, *shipped.columns]
 
 
-#: Numbers of the 45 222 complete rows at the UCI repository: labels 1, and rows of groups. Our rows are a random part.
+#: Numbers among the 45 222 complete rows at the UCI repository: label 1, and groups. Our rows are a random part.
 COMPLETE_ROWS, LARGE_INCOMES = 45_222, 11_208
 GROUPS = {
     "sex": {"Female": 14_695, "Male": 30_527},

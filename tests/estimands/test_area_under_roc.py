@@ -406,7 +406,7 @@ def test_draws_are_not_combined_with_those_of_the_bins():
 
 
 def test_two_classifiers_that_separate_the_outcomes_differ():
-    """Neither ranks a row wrongly, so nothing says that their areas are equal; two names of one have one area."""
+    """Neither ranks a row wrongly, so the rows do not show that the areas are equal; a copy has the same area."""
     rng = np.random.default_rng(1)
     outcome = np.arange(100) % 2
     first, second = (0.5 * outcome + 0.5 * rng.random(100) for _ in range(2))

@@ -58,7 +58,7 @@ def test_the_mode_and_curvature_of_a_normal_density():
 
 
 def test_rounding_errors_of_a_density_do_not_move_its_mode():
-    """Other processors round differently; draws are the same only if the proposal is."""
+    """Other processors round differently; draws are the same only if the proposal is the same."""
 
     def rounded_by(error):
         return at_mode(

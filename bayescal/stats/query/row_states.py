@@ -40,7 +40,7 @@ def is_missing(x: nw.Expr) -> nw.Expr:
 
 
 def first_state(*states: tuple[nw.Expr, int]) -> nw.Expr:
-    """Return the first state whose condition holds; the first of all, for missing values, if none does."""
+    """Return the first state whose condition holds; if none holds, the first of all, for missing values."""
     state: Any = nw
     for holds, number in states:
         state = state.when(holds).then(nw.lit(number))
