@@ -66,7 +66,7 @@ RESULTS = {
     "BinSensitivity": bc.bin_sensitivity(Y, P, n_bins=(5, 10), **FAST),
     "ModelSensitivity": bc.evaluate(Y, P, **FAST).sensitivity(priors={}),
     "CumulativeDifference": bc.cumulative_difference(Y, P),
-    "SubpopulationDifference": bc.cumulative_difference_subpopulation(Y, P, P > 0.5),
+    "SubpopulationDifference": bc.cumulative_difference_subpopulation(Y, P, SITE == 0),
     "CumulativePosterior": bc.cumulative_difference(Y, P).posterior(50, rng=1),
     "SubpopulationPosterior": bc.cumulative_difference_subpopulation(Y, P, SITE == 0).posterior(50, rng=1),
     "SubpopulationComparison": bc.cumulative.compare_subpopulations(Y, P, SITE == 0, SITE == 1),
