@@ -8,10 +8,9 @@ from bayescal import _checks
 from bayescal._meant import public
 from bayescal.cumulative import subpopulation_result
 from bayescal.cumulative.brownian import sf_max_abs, sf_range
-from bayescal.cumulative.matched import MatchedRows, compared_steps
 from bayescal.cumulative.result import CumulativeDifference, question_of
 from bayescal.cumulative.statistics import corrected_tail
-from bayescal.cumulative.subpopulation_sums import GroupSums, Responses, group_sums, read_member
+from bayescal.cumulative.subpopulation_sums import GroupSums, Responses, group_sums, read_marks, read_member
 from bayescal.data.columns import own_hints, require_marks
 from bayescal.data.groups import Groups
 from bayescal.data.predictions import Predictions
@@ -224,17 +223,14 @@ def compare_subpopulations(
     >>> compared.kuiper, compared.average_difference
     (1.0, 1.0)
     """
-    if isinstance(names, str) or len(names) != 2:
-        raise ValueError(f"`names` must be the names of the two groups, not {_checks.quoted(names)}.")
+    if not isinstance(names, tuple | list) or len(set(map(str, names))) != 2 or len(names) != 2:
+        raise ValueError(f'`names` must be two different names, as ("women", "men"), not {_checks.quoted(names)}.')
     rows = Responses.read(response, score, weights, others={"a": a, "b": b})
-    groups = [read_member(each, rows, name) for name, each in (("a", a), ("b", b))]
-    if (common := groups[0] & groups[1]).any():
+    first, second = (read_marks(name, each, rows) for name, each in (("a", a), ("b", b)))
+    if (common := first & second).any():
         hint = "Compare `a` with the rows of `b` that are not in `a`, as in `b & ~a`."
         _checks.refuse("b", "must not mark rows of `a`", common, hint=hint, verb=("does", "do"))
-    matched = MatchedRows.of(rows, *groups)
-    steps = compared_steps(matched, weighted=rows.weight is not None)
-    question = f"cumulative difference between {names[0]} and {names[1]}"
-    return subpopulation_result.SubpopulationComparison(steps, question, (str(names[0]), str(names[1])), matched)
+    return subpopulation_result.comparison_of(rows, (first, second), (str(names[0]), str(names[1])))
 
 
 @public

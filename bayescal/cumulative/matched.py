@@ -1,6 +1,6 @@
 """Two groups of rows at equal scores: cells of neighbouring scores, and bins of cells."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NoReturn
 
 import numpy as np
@@ -15,7 +15,9 @@ FEWEST_ROWS, MOST_ROWS = 4, 20
 SEVERAL = 5
 #: Largest number of bins.
 BINS = 64
-#: Weight, in rows, of the variance of all bins in that of a bin, and of the variance of a bin in that of a group.
+#: Standard deviation of the kernel that averages variances: at least so many rows, or a share of all rows.
+ROWS_OF_KERNEL, SHARE_OF_KERNEL = 100.0, 0.1
+#: Rows of each group whose variance has the ratio 1 to that of both groups.
 ROWS_OF_VARIANCE = 10.0
 #: Signs of the two groups in their difference.
 SIGNS = np.array([[1.0], [-1.0]])
@@ -40,6 +42,8 @@ class MatchedRows:
         """
         weight = np.ones(len(rows)) if rows.weight is None else rows.weight
         counted = [each & (weight > 0) for each in (first, second)]
+        if not all(each.any() for each in counted):
+            raise ValueError("Both groups must have at least one row of positive weight for a comparison.")
         ends = [(float(rows.score[each].min()), float(rows.score[each].max())) for each in counted]
         whole = np.array([weight[each].sum() for each in counted])
         (low, high), (other_low, other_high) = ends
@@ -74,18 +78,6 @@ class MatchedRows:
             1 - groups[:, inside].sum(axis=1) / whole,
         )
 
-    def part(self, low: float, high: float) -> "MatchedRows":
-        """Return the cells between two scores at which cells begin or end."""
-        begin, end = np.searchsorted(self.score, low, "left"), np.searchsorted(self.score, high, "right")
-        starts = self.starts[(self.starts >= begin) & (self.starts < end)] - begin
-        return replace(
-            self,
-            score=self.score[begin:end],
-            response=self.response[begin:end],
-            weight=self.weight[:, begin:end],
-            starts=starts,
-        )
-
     def in_cells(self, values: Floats) -> Floats:
         """Sum values of rows by cell."""
         return np.add.reduceat(values, self.starts, axis=-1)
@@ -99,8 +91,8 @@ class MatchedRows:
 def _refuse_apart(ends: list[tuple[float, float]]) -> NoReturn:
     of_first, of_second = (f"[{low:g}, {high:g}]" for low, high in ends)
     raise ValueError(
-        "The two groups must have scores in common, because they are compared at equal scores; no neighbouring scores "
-        f"belong to rows of both. Scores lie in {of_first} and in {of_second}, so that all rows would be left out."
+        f"The two groups must have scores in common: those of the first lie in {of_first}, those of the second in "
+        f"{of_second}. They are compared at equal scores, so all rows would be left out."
     )
 
 
@@ -136,7 +128,13 @@ def compared_steps(rows: MatchedRows, *, weighted: bool) -> ComparedSteps:
     squares = rows.in_cells(rows.weight.sum(axis=0) * residual**2)
     weight_sq = rows.in_cells(coefficient**2)
     pairs = total**2 - rows.in_cells((rows.weight**2).sum(axis=0))
-    variance = np.divide(squares * total, pairs, out=np.zeros_like(total), where=pairs > 0) * weight_sq
+    unbiased = np.divide(total**2, pairs, out=np.zeros_like(total), where=pairs > 0)
+    variance, deviation_sq = (
+        unbiased * squares / total * weight_sq,
+        unbiased * rows.in_cells((coefficient * residual) ** 2),
+    )
+    if variance.sum() > 0:  # the variances of the two groups may differ: their sum is that of squared residuals
+        variance *= deviation_sq.sum() / variance.sum()
     second, third = LocalMoments.of_rows(rows.score, rows.response).around(rows.starts, rows.ends)
     return ComparedSteps(
         score=rows.score[rows.ends - 1],
@@ -144,7 +142,7 @@ def compared_steps(rows: MatchedRows, *, weighted: bool) -> ComparedSteps:
         deviation=rows.in_cells((SIGNS * both).sum(axis=0) * residual),
         weight_sq=weight_sq,
         deviation_weight_sq=rows.in_cells((SIGNS * both * coefficient).sum(axis=0) * residual),
-        deviation_sq=rows.in_cells((coefficient * residual) ** 2),
+        deviation_sq=deviation_sq,
         calibrated_variance=variance,
         n_rows=sizes,
         weighted=weighted,
@@ -182,20 +180,25 @@ class MatchedBins:
     def noise(self, difference: Floats) -> tuple[Floats, float]:
         """Return the variance of `difference` given smoother differences, and the standard deviation of a response.
 
-        The variance of a group in a bin is taken around its smoother mean. Few rows do not determine this variance, so
-        that of both groups in the bin is added with the weight of ten rows, and to the latter that of all bins.
+        Variances are those of responses around their smoother means. They are averaged over neighbouring bins, because
+        a bin with few rare outcomes would have a small variance and a small difference. Each group has one ratio to
+        this average; ten further rows of each group have the ratio 1.
         """
         total = self.weight.sum(axis=0)
         centre = (self.weight * self.mean).sum(axis=0) / total
         mean = centre + SIGNS * self.weight[::-1] / total * difference
         around = np.maximum(self.squares - 2 * mean * self.weight * self.mean + mean**2 * self.weight, 0.0)
-        # constant responses have rounding errors only
+        # responses without noise have rounding errors only
         whole = max(float(around.sum()), 1e-12 * float(self.squares.sum()), 1e-250) / float(total.sum())
-        further = ROWS_OF_VARIANCE * self.weight_sq.sum(axis=0) / total  # rows with the weight of an effective row
-        of_bin = (around.sum(axis=0) + further * whole) / (total + further)
-        further = ROWS_OF_VARIANCE * self.weight_sq / self.weight
-        of_group = (around + further * of_bin) / (self.weight + further)
-        return (self.per_variance * of_group).sum(axis=0), whole**0.5
+        rows = (self.weight**2 / self.weight_sq).sum(axis=0)
+        place = np.cumsum(rows) - rows / 2
+        width = max(ROWS_OF_KERNEL, SHARE_OF_KERNEL * float(rows.sum()))
+        kernel = np.exp(-0.5 * ((place[:, None] - place) / width) ** 2)
+        of_bin = np.maximum(kernel @ around.sum(axis=0) / (kernel @ total), 1e-3 * whole)
+        rows_of_group = self.weight.sum(axis=1) ** 2 / self.weight_sq.sum(axis=1)
+        ratio = around.sum(axis=1) / (self.weight * of_bin).sum(axis=1)
+        ratio = (ratio * rows_of_group + ROWS_OF_VARIANCE) / (rows_of_group + ROWS_OF_VARIANCE)
+        return (self.per_variance * ratio[:, None]).sum(axis=0) * of_bin, whole**0.5
 
     def draw_masses(self, n_draws: int, rng: np.random.Generator) -> Floats:
         """Draw `mass` of the population by the Bayesian bootstrap of the rows; shape (n_draws, n_bins)."""

@@ -14,7 +14,7 @@ from bayescal import _checks, _presented, _render
 from bayescal._arrays import Bools, Floats
 from bayescal._meant import public
 from bayescal.cumulative.base import Cumulative, significant
-from bayescal.cumulative.matched import MatchedRows
+from bayescal.cumulative.matched import MatchedRows, compared_steps
 from bayescal.cumulative.statistics import FEW_RARE_OUTCOMES, LARGE_STEP, ONE_STEP
 from bayescal.cumulative.subpopulation_sums import GroupSums, Responses, SubpopulationSteps, subpopulation_steps
 from bayescal.data.groups import Groups
@@ -140,7 +140,8 @@ class SubpopulationDifference(Cumulative):
         Raises
         ------
         ValueError, TypeError
-            If `draws` is not an integer of at least 2, `model` is unknown, or no other rows have scores near members.
+            If `draws` is not an integer of at least 2, `model` is unknown, no other rows have scores near members, or
+            all compared responses are equal.
 
         Examples
         --------
@@ -160,7 +161,7 @@ class SubpopulationDifference(Cumulative):
         """Say what the posterior leaves out, and that observed values are attenuated."""
         weak = self.attenuation < STATED_ATTENUATION
         share = f"{100 * self.attenuation:.0f} %"
-        text = f"Observed values show about {share} of the difference, because members are part of means; draws do not."
+        text = f"Observed differences are about {share} of the true ones, because members are part of the means; draws are not."
         return [*[text] * weak, *left_out(rows.left_out[:1], (self.group,), ("others",))]
 
     @cached_property
@@ -178,7 +179,9 @@ class SubpopulationDifference(Cumulative):
         return self._attenuation.mean
 
     def _possible(self, low: float, high: float) -> tuple[float, float]:
-        return low / self._attenuation.most, high / self._attenuation.least
+        return low / self._attenuation.most, float(
+            np.minimum(high / self._attenuation.least, np.ptp(self.rows.response))
+        )
 
     def _around(self, margin: float) -> tuple[Floats, Floats]:
         curve, other = self.curve[1:], self._attenuation.curve
@@ -253,35 +256,46 @@ class SubpopulationComparison(Cumulative):
         As for `CumulativeDifference`.
     names : tuple of str
         Names of the two groups.
-    rows : MatchedRows
-        The rows.
+    rows, groups
+        All rows, and which of them belong to each group.
     """
 
     names: tuple[str, str]
-    rows: MatchedRows
+    rows: Responses
+    groups: tuple[Bools, Bools]
 
     of_both, unit = True, "effective row"
     _null, _assuming, _assumption, _rare = EQUAL
     _under_calibration = UNDER_EQUALITY
     _no_difference = "at each score, the mean responses of both groups are equal"
-    _kind_of_step = ("score", "cell", 0.0)
+    _kind_of_step = ("cell", "cell", 0.0)
 
     def zoom(self, low: float, high: float) -> "SubpopulationComparison":
-        part = super().zoom(low, high)
-        return replace(part, rows=self.rows.part(part.steps.lower[0], part.steps.upper[-1]))
+        """Return the comparison of the rows whose scores lie in an interval, which must contain a cell."""
+        super().zoom(low, high)  # checks the ends
+        inside = (self.rows.score >= low) & (self.rows.score <= high)
+        first, second = (each[inside] for each in self.groups)
+        return comparison_of(self.rows.part(inside), (first, second), self.names)
+
+    @cached_property
+    def _matched(self) -> MatchedRows:
+        return MatchedRows.of(self.rows, *self.groups)
+
+    def _possible(self, low: float, high: float) -> tuple[float, float]:
+        return low, float(np.minimum(high, np.ptp(self._matched.response)))
 
     def posterior(self, draws: int = 4000, *, rng: Any = None, model: str = "pooled") -> "SubpopulationPosterior":
         """Draw the statistics and the curve of the population; see `SubpopulationDifference.posterior`."""
         from bayescal.cumulative.subpopulation_posterior import posterior_of_groups
 
-        return posterior_of_groups(self, self.rows, draws, rng, model)
+        return posterior_of_groups(self, self._matched, draws, rng, model)
 
     def about_posterior(self, rows: MatchedRows) -> list[str]:
         """State the share of each group that has scores without rows of the other group."""
         return left_out(rows.left_out, self.names, self.names[::-1])
 
     def _remarks(self) -> list[str]:
-        return [*super()._remarks(), *self.about_posterior(self.rows)]
+        return [*super()._remarks(), *self.about_posterior(self._matched)]
 
     def _compared(self) -> str:
         return " and ".join(self.names)
@@ -290,10 +304,18 @@ class SubpopulationComparison(Cumulative):
         return f"responses of {self.names[0]} are {'higher' if slope > 0 else 'lower'} than those of {self.names[1]},"
 
 
+def comparison_of(rows: Responses, groups: tuple[Bools, Bools], names: tuple[str, str]) -> SubpopulationComparison:
+    """Return the comparison of two groups without common rows."""
+    steps = compared_steps(MatchedRows.of(rows, *groups), weighted=rows.weight is not None)
+    zero = 0 if rows.weight is None else int(np.count_nonzero(rows.weight[groups[0] | groups[1]] == 0))
+    question = f"cumulative difference between {names[0]} and {names[1]}"
+    return SubpopulationComparison(steps, question, names, rows, groups, left_out=zero)
+
+
 def left_out(shares: Floats, names: tuple[str, ...], others: tuple[str, ...]) -> list[str]:
     """State the share of each group that has scores without rows of the others."""
     return [
-        f"{100 * share:.3g} % of the weight of {name} has scores without neighbouring rows of {other}, and is left out."
+        f"Rows of {name} with {100 * share:.3g} % of its weight are left out: no rows of {other} have similar scores."
         for share, name, other in zip(shares, names, others, strict=True)
         if share >= STATED_LEFT_OUT
     ]
@@ -380,13 +402,13 @@ class SubpopulationScreen(_presented.Presented, Mapping[Any, SubpopulationDiffer
         Returns
         -------
         dict
-            Probabilities by label, decreasing; draws of the groups are independent. If all groups are equal to the full
-            population in a draw, each is the largest with the same probability.
+            Probabilities by label, decreasing; draws of the groups are independent. They sum to 1 also if no group
+            differs: in draws in which all groups are equal to the full population, each has the same probability.
 
         Raises
         ------
         ValueError, TypeError
-            If `draws` is not an integer of at least 2.
+            If `draws` is not an integer of at least 2, or a group has no posterior; the message names it.
 
         Examples
         --------
@@ -399,8 +421,13 @@ class SubpopulationScreen(_presented.Presented, Mapping[Any, SubpopulationDiffer
         >>> next(iter(screen.p_largest(rng=1)))
         'c'
         """
-        generators = _checks.generator(rng).spawn(len(self))
-        posteriors = [self[label].posterior(draws, rng=each) for label, each in zip(self, generators, strict=True)]
+        draws, generators = _checks.whole_number("draws", draws, 2), _checks.generator(rng).spawn(len(self))
+        posteriors = []
+        for label, each in zip(self, generators, strict=True):
+            try:
+                posteriors.append(self[label].posterior(draws, rng=each))
+            except ValueError as reason:
+                raise ValueError(f"{self.groups.equation(label)} has no posterior. {reason}") from None
         values = np.array([getattr(each, self.statistic).values for each in posteriors])
         largest = values == values.max(axis=0)
         share = (largest / largest.sum(axis=0)).mean(axis=1)

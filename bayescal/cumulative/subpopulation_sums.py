@@ -94,22 +94,27 @@ def _real(name: str, values: Any) -> Floats:
     return array.astype(np.float64, copy=False)
 
 
-def read_member(member: Any, rows: Responses, name: str = "member") -> Bools:
+def read_member(member: Any, rows: Responses) -> Bools:
     """Check a column that marks rows of a subpopulation: some rows of positive weight, but not all."""
+    marked = read_marks("member", member, rows)
+    if marked[rows.weight > 0 if rows.weight is not None else slice(None)].all():
+        raise ValueError(
+            f"`member` must not mark all rows of positive weight; it marks {np.count_nonzero(marked)} of {len(rows)} "
+            "rows, so the subpopulation would be compared with itself."
+        )
+    return marked
+
+
+def read_marks(name: str, member: Any, rows: Responses) -> Bools:
+    """Check a column that marks rows: at least one of positive weight."""
     values = column(name, to_array(name, member))
     _checks.same_length((name, "response"), (len(values), len(rows)))
     require_marks(name, values, MEMBER)
     with own_hints(MEMBER, swapped=MEMBER):
         marked = binary(name, values, None) == 1
-    counted = np.ones(len(rows), dtype=np.bool_) if rows.weight is None else rows.weight > 0
-    marks = f"it marks {np.count_nonzero(marked)} of {len(rows)} rows"
-    if not marked[counted].any():
+    if not marked[rows.weight > 0 if rows.weight is not None else slice(None)].any():
+        marks = f"it marks {np.count_nonzero(marked)} of {len(rows)} rows"
         raise ValueError(f"`{name}` must mark at least one row of positive weight; {marks}.")
-    if marked[counted].all():
-        raise ValueError(
-            f"`{name}` must not mark all rows of positive weight; {marks}, so the subpopulation would be compared "
-            "with itself."
-        )
     return marked
 
 

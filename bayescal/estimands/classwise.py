@@ -53,6 +53,6 @@ def marginal_mean(by_class: Draws, frequency: ArrayLike) -> Draws:
     """Draw the mean of the ECEs of all classes, weighted by class frequency >= 0, which sums to 1 (marginal error)."""
     share = np.asarray(frequency, dtype=np.float64)
     _checks.same_length(("frequency", "by_class"), (len(share), by_class.values.shape[1]))
-    if (share < 0).any() or abs(share.sum() - 1) > 1e-9:
+    if (share < 0).any() or not abs(share.sum() - 1) <= 1e-9:
         raise ValueError(f"`frequency` must be >= 0 and sum to 1; it sums to {share.sum():g}.")
     return Draws(by_class.values @ share, "marginal_error")
