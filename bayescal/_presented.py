@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from importlib import import_module
 from inspect import signature
 from pathlib import Path
@@ -14,8 +13,6 @@ from bayescal._arrays import pd, pm
 
 #: Suffixes of the names of pages, of documents and of LaTeX tables.
 PAGE_SUFFIXES, DOCUMENT_SUFFIXES, LATEX_SUFFIXES = (".html", ".htm"), (".json",), (".tex",)
-#: Descriptions of members that the base does not have.
-DESCRIPTIONS = {"remarks": "Warnings, which are printed below the table; empty if no problem is known."}
 
 
 def page_of(result: "Presented", path: str | Path | None, **options: Any) -> str | Path:
@@ -103,13 +100,8 @@ class Presented:
     """
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Escape control characters in sentences; the sheet does this for tables. Docstrings are inherited."""
+        """Escape control characters in sentences; the sheet does this for tables."""
         super().__init_subclass__(**options)
-        for name, member in vars(cls).items():
-            if isinstance(member, FunctionType | property | cached_property) and not (member.__doc__ or name[0] == "_"):
-                inherited = getattr(super(cls, cls), name, None)
-                function = getattr(member, "fget", getattr(member, "func", member))
-                function.__doc__ = member.__doc__ = inherited.__doc__ if inherited else DESCRIPTIONS.get(name)
         for name in ("sentence", "verdict"):
             if isinstance(method := vars(cls).get(name), FunctionType):
                 setattr(cls, name, _render.printable(method))

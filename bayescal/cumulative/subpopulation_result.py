@@ -119,6 +119,7 @@ class SubpopulationDifference(Cumulative):
     _no_difference = "at each score, its mean response equals that of the full population"
 
     def zoom(self, low: float, high: float) -> "SubpopulationDifference":
+        """Return the difference of rows with scores in an interval, computed anew; see `CumulativeDifference.zoom`."""
         part = super().zoom(low, high)
         inside = (self.rows.score >= low) & (self.rows.score <= high)
         return replace(part, rows=self.rows.part(inside), member=self.member[inside])
@@ -267,6 +268,7 @@ class SubpopulationComparison(Cumulative):
     _kind_of_step = ("score", "cell", 0.0)
 
     def zoom(self, low: float, high: float) -> "SubpopulationComparison":
+        """Return the comparison of rows with scores in an interval, computed anew; see `CumulativeDifference.zoom`."""
         part = super().zoom(low, high)
         return replace(part, rows=self.rows.part(part.steps.lower[0], part.steps.upper[-1]))
 
@@ -489,6 +491,7 @@ class SubpopulationScreen(_presented.Presented, Mapping[Any, SubpopulationDiffer
         )
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
+        """Return the sentence, table and remarks that printing shows, as data; with `whole`, all groups."""
         table = self.table()
         shown = table if whole else table[:PRINTED_GROUPS]
         rows = [

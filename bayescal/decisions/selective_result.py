@@ -415,6 +415,7 @@ class SelectivePrediction(_presented.Presented):
         ]
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
+        """Return the sentence, table and remarks that printing shows, as data; with `whole`, all shares."""
         every = self.table()
         rows = every if whole else [row for row in every if np.isclose(row["share"], PRINTED_SHARES).any()]
         d = max(_render.decimals(row["high"] - row["low"]) for row in rows)

@@ -142,6 +142,7 @@ class PartlyObservedEvaluation(BesideOthers, TargetEvaluation):
 
     @property
     def remarks(self) -> tuple[str, ...]:
+        """Warnings about the interval, which are printed below the table; empty if no problem is known."""
         counts, texts = self.counts, _of_weights(self.weight_report)
         if counts.n_rows == counts.n_target_rows:
             texts.append("The outcomes of all rows are known, so that nothing is assumed about missing ones.")
@@ -296,6 +297,7 @@ class PartlyObservedBand(Choices[float, PartlyObservedEvaluation]):
         return f"The lower end of the 95 % interval reaches 0 at the odds ratio {' and at '.join(ratios)}."
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
+        """Return the sentence, table and remarks that printing shows; with `whole`, all odds ratios."""
         d, table = wording.decimals(self._first.ece), self.table()
         low, high = self.range
         middle = 1.0 if low < 1 < high else table[len(table) // 2]["odds_ratio"]

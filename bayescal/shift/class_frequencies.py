@@ -245,6 +245,7 @@ class ClassPriors(Presented, Mapping[Any, Draws]):
         return int((np.abs(self.mean() - self.source) / np.maximum(self.drawn.std(axis=0), 1e-12)).argmax())
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
+        """Return the sentence, table and remarks that printing shows, as data; with `whole`, all rows."""
         header = ("class", "mean", "sd", "2.5 %", "97.5 %", "source", "labelled rows", "worth per row")
         rows = [
             [

@@ -170,6 +170,7 @@ class ShiftEvidence(Presented):
         return tuple(texts)
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
+        """Return the sentence, table and remarks that printing shows, as data; with `whole`, all cells."""
         table = self.table()
         shown = table if whole else table[:PRINTED_CELLS]
         rows = [

@@ -96,6 +96,7 @@ class WeightReport(Presented):
         return [{"quantity": name, "value": float(getattr(self, name))} for name in names]
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
+        """Return the sentence, table and warnings that printing shows, as data; it always has all rows."""
         rows = [
             ["rows", str(self.n_rows), ""],
             ["rows of weight 0", str(self.n_zero), ""],

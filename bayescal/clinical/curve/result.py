@@ -357,6 +357,7 @@ class CalibrationCurve(_presented.Presented):
         return wording.decimals(self.ici)
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
+        """Return the sentence, table and remarks that printing shows, as data; it always has all rows."""
         columns = ("mean", "sd", "low", "high")
         rows = [
             [ERRORS[row["quantity"]][0], *(_render.number(row[name], self._decimals) for name in columns)]
