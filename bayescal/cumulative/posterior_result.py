@@ -135,14 +135,9 @@ class CurvePosterior(_presented.Presented, ABC):
         means).
         """
         prob = _checks.fraction("prob", prob)
+        seen = self.observed
         return [
-            wording.table_row(
-                getattr(self, name),
-                name,
-                prob,
-                float(getattr(self.observed, name)),
-                null_mean(name, self.observed.scale),
-            )
+            wording.table_row(getattr(self, name), name, prob, float(getattr(seen, name)), null_mean(name, seen.scale))
             for name in NAMES
         ]
 

@@ -102,8 +102,7 @@ class Change(Compared):
 
     def _specification(self, estimand: EstimandLike) -> str:
         periods = ", against ".join(
-            f"{name} {self.spans[name]}, N = {evaluation.counts.n_rows}"
-            for name, evaluation in self.evaluations.items()
+            f"{name} {self.spans[name]}, N = {each.counts.n_rows}" for name, each in self.evaluations.items()
         )
         now = self.evaluations[NOW]
         quantity = as_estimand(estimand).of_target(now.counts.target)
