@@ -433,8 +433,7 @@ class Presented:
         Notes
         -----
         The page needs no other file and no network. It follows the light or dark mode of the browser and can be
-        printed. Names from the data are shown literally and cannot run as a script. The same result gives the same
-        bytes.
+        printed. Names from the data are literal text and cannot run as a script. The same result gives the same bytes.
 
         Examples
         --------
@@ -465,8 +464,7 @@ class Presented:
         Raises
         ------
         TypeError, ValueError, ModuleNotFoundError
-            As `bayescal.pymc_model`: if the result has no generative model, an option is invalid, or PyMC is not
-            installed.
+            As `bayescal.pymc_model`: for a result without generative model, an invalid option, or without PyMC.
 
         Examples
         --------

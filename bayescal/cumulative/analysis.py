@@ -118,8 +118,7 @@ def subpopulation(
     Returns
     -------
     SubpopulationDifference
-        The curve, its statistics and P-values, the interval of scores with the largest deviation, and the average
-        difference.
+        The curve, its statistics and P-values, the interval of scores of largest deviation, and the average difference.
 
     Raises
     ------
@@ -186,8 +185,7 @@ def compare_subpopulations(
     Returns
     -------
     SubpopulationComparison
-        The curve, whose slope is the mean response of `a` minus that of `b` at equal scores; its statistics and
-        P-values.
+        The curve, with the mean response of `a` minus that of `b` at equal scores as slope; statistics and P-values.
 
     Raises
     ------

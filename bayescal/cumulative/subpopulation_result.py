@@ -318,8 +318,7 @@ class SubpopulationScreen(_presented.Presented, Mapping[Any, SubpopulationDiffer
     rows : Responses
         The full population.
     groups : Groups
-        The groups in order of P-value (equal ones, such as 0, by the statistic in units of sigma), and the group of
-        each row.
+        The groups in order of P-value (if equal, as 0, by the statistic in units of sigma), and the group of each row.
     sums : GroupSums
         Statistics of each group, in this order.
     p_value : ndarray, shape (n_groups,)

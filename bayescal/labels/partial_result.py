@@ -57,8 +57,7 @@ class PartlyObservedEvaluation(BesideOthers, TargetEvaluation):
     weight_report : WeightReport, optional
         Effective number of rows, largest weight and Pareto shape of the weights.
     odds_ratios : tuple of float
-        Odds of the outcome where it is missing, divided by those where it is known: one value, or the quantiles of
-        their prior.
+        Odds of the outcome where it is missing, divided by those where it is known: a value, or quantiles of the prior.
     prior_sd : float, optional
         Standard deviation of the log odds ratio.
     """

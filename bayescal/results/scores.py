@@ -261,8 +261,7 @@ class ScoreComparison(Judged):
     def draws(self, estimand: EstimandLike | None = None) -> Draws:
         """Joint draws of the scores of all classifiers.
 
-        Their shape is (n_draws, n_classifiers), in the order of `labels`. Two names of one classifier have the same
-        draws.
+        Their shape is (n_draws, n_classifiers), in the order of `labels`. Names of one classifier have the same draws.
 
         Parameters
         ----------

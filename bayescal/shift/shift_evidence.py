@@ -233,8 +233,7 @@ def evidence(
     Raises
     ------
     ValueError, TypeError
-        For invalid input, as for `evaluate`; also if a class has no labelled row, or there are no more cells than
-        classes.
+        For invalid input, as for `evaluate`; also if a class has no labelled row, or cells do not outnumber classes.
 
     Warns
     -----

@@ -120,8 +120,7 @@ def weight_report(weights: Any) -> WeightReport:
     Returns
     -------
     WeightReport
-        Kish's effective number of rows, the share of the largest weight, and the Pareto shape of the largest weights;
-        with warnings.
+        Kish's effective number of rows, share of the largest weight, Pareto shape of the largest weights, and warnings.
 
     Raises
     ------
