@@ -55,6 +55,10 @@ SHARED: dict[tuple[str, object], str] = {
         "default colour is lighter on a dark background."
         for side, part in {"reference": "", "above": "side above the ", "below": "side below the "}.items()
     },
+    ("risk", REQUIRED): "risk : float\n"
+    "    Largest share of wrong ones among the kept predictions, strictly between 0 and 1.",
+    ("path", REQUIRED): "path : str or Path\n"
+    "    The file. Its content decides its format; text may be compressed with gzip.",
     ("bin_draws", REQUIRED): "bin_draws : BinDraws\n    Draws of the bins.",
     ("progress", None): "progress : bool, optional\n    Whether to show a progress bar; see `bayescal.evaluate`.",
     **{

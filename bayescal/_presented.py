@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from importlib import import_module
 from inspect import signature
 from pathlib import Path
@@ -14,8 +13,6 @@ from bayescal._arrays import pd, pm
 
 #: Suffixes of the names of pages, of documents and of LaTeX tables.
 PAGE_SUFFIXES, DOCUMENT_SUFFIXES, LATEX_SUFFIXES = (".html", ".htm"), (".json",), (".tex",)
-#: Docstrings of members that the base class does not define.
-DESCRIPTIONS = {"remarks": "Warnings, printed below the table; empty if no problem is known."}
 
 
 def page_of(result: "Presented", path: str | Path | None, **options: Any) -> str | Path:
@@ -103,13 +100,8 @@ class Presented:
     """
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Escape control characters in sentences, as the sheet does in tables, and inherit missing docstrings."""
+        """Escape control characters in sentences, as the sheet does in tables."""
         super().__init_subclass__(**options)
-        for name, member in vars(cls).items():
-            if isinstance(member, FunctionType | property | cached_property) and not (member.__doc__ or name[0] == "_"):
-                inherited = getattr(super(cls, cls), name, None)
-                function = getattr(member, "fget", getattr(member, "func", member))
-                function.__doc__ = member.__doc__ = inherited.__doc__ if inherited else DESCRIPTIONS.get(name)
         for name in ("sentence", "verdict"):
             if isinstance(method := vars(cls).get(name), FunctionType):
                 setattr(cls, name, _render.printable(method))
@@ -441,8 +433,7 @@ class Presented:
         Notes
         -----
         The page needs no other file and no network. It follows the light or dark mode of the browser and can be
-        printed. Names from the data are shown literally and cannot run as a script. The same result gives the same
-        bytes.
+        printed. Names from the data are literal text and cannot run as a script. The same result gives the same bytes.
 
         Examples
         --------
@@ -473,8 +464,7 @@ class Presented:
         Raises
         ------
         TypeError, ValueError, ModuleNotFoundError
-            As `bayescal.pymc_model`: if the result has no generative model, an option is invalid, or PyMC is not
-            installed.
+            As `bayescal.pymc_model`: for a result without generative model, an invalid option, or without PyMC.
 
         Examples
         --------

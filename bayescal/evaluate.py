@@ -116,8 +116,7 @@ def evaluate(
     Returns
     -------
     Evaluation, ClasswiseEvaluation or GroupedEvaluation
-        A `ClasswiseEvaluation` for ``target="classwise"``, a `GroupedEvaluation` if `by` is given, otherwise an
-        `Evaluation`.
+        A `ClasswiseEvaluation` for ``target="classwise"``, a `GroupedEvaluation` with `by`, else an `Evaluation`.
 
     Raises
     ------
@@ -252,8 +251,7 @@ def evaluate_counts(
 
     References
     ----------
-    .. [1] M. P. Naeini, G. F. Cooper and M. Hauskrecht (2015), "Obtaining well calibrated probabilities using Bayesian
-       binning", Proceedings of the AAAI Conference on Artificial Intelligence 29.
+    .. [1] M. P. Naeini, G. F. Cooper and M. Hauskrecht (2015), as for `evaluate`.
 
     Examples
     --------

@@ -82,8 +82,7 @@ def compare(
     spread : float, optional
         With `by`, as for `compare_over_datasets`.
     rng : None, int, SeedSequence or Generator
-        Randomness. All classifiers are drawn with the same random numbers, so that two names of one classifier differ
-        by exactly 0.
+        Randomness. All classifiers have the same random numbers, so that two names of one differ by exactly 0.
 
     Returns
     -------

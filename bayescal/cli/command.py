@@ -114,8 +114,7 @@ def command(function: Callable[..., Job]) -> Callable[..., None]:
     """Make a typer command of a function that returns a `Job`; the docstring of the function is the page of help.
 
     A parameter that is annotated with a record of options, a dataclass, becomes one option for each field of the
-    record. The command ends the program with the exit code of the job; invalid input gives one message on stderr and
-    exit code 2.
+    record. The program ends with the exit code of the job; invalid input gives one message on stderr and code 2.
 
     >>> from bayescal.cli.options import option
     >>> @dataclass(frozen=True)

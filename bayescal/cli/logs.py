@@ -183,8 +183,7 @@ def _evaluate_several(files: Sequence[Path], options: cli.ColumnOptions, *record
             if parts[-1].classes != parts[0].classes:
                 raise ValueError(f"all files must have the same classes; the first has {parts[0].classes}.")
     labels = [
-        part.group if by else np.full(len(part.y_true), name)
-        for part, name in zip(parts, file_names(files), strict=True)
+        log.group if by else np.full(len(log.y_true), name) for log, name in zip(parts, file_names(files), strict=True)
     ]
     groups = group_column(by or "file", _joined(labels).astype(object), keywords)
     per_row = {name: _joined([getattr(part, name) for part in parts]) for name in ("weights", "cluster")}

@@ -155,8 +155,7 @@ def _of_curve(rows: Mapping[str, Predictions]) -> ThresholdCounts:
     counts = ThresholdCounts.from_predictions(rows, FINE_THRESHOLDS if len(rows) <= MANY_MODELS else COARSE_THRESHOLDS)
     at = counts.thresholds
     fifth = [
-        np.sort(each.confidence)[-FEW_ROWS_PER_SIDE] if len(each) >= FEW_ROWS_PER_SIDE else 0.0
-        for each in rows.values()
+        np.sort(one.confidence)[-FEW_ROWS_PER_SIDE] if len(one) >= FEW_ROWS_PER_SIDE else 0.0 for one in rows.values()
     ]
     reached = at <= max(fifth)
     return counts.at(at[reached]) if reached.sum() > 1 else counts

@@ -156,6 +156,7 @@ class CalibrationTests(_presented.Presented):
         return tuple(texts)
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
+        """Return the sentence, table and remarks that printing shows, as data; it always has all rows."""
         hl = self.hosmer_lemeshow
         rows = [
             ["Spiegelhalter's Z", _value(self.z), "-", _p(self.p_spiegelhalter, sign=False)],

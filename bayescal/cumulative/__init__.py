@@ -2,8 +2,7 @@
 
 `difference` adds the differences of the rows in the order of their scores. The range of the curve is the Kuiper
 statistic, the largest error of any interval of scores; the largest absolute value is the statistic of Kolmogorov and
-Smirnov. `subpopulation` compares a group with the rows of all groups at equal scores, and `screen` all groups of a
-column.
+Smirnov. `subpopulation` compares a group with the rows of all groups at equal scores, and `screen` all groups.
 
 State: settled.
 

@@ -117,8 +117,7 @@ def subpopulation(
     Returns
     -------
     SubpopulationDifference
-        The curve, its statistics and P-values, the interval of scores with the largest deviation, and the average
-        difference.
+        The curve, its statistics and P-values, the interval of scores of largest deviation, and the average difference.
 
     Raises
     ------
@@ -185,8 +184,7 @@ def compare_subpopulations(
     Returns
     -------
     SubpopulationComparison
-        The curve, its statistics and P-values. The slope of the curve is the mean response of `a` minus that of `b` at
-        equal scores.
+        The curve, with the mean response of `a` minus that of `b` at equal scores as slope; statistics and P-values.
 
     Raises
     ------

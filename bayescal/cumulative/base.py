@@ -428,6 +428,7 @@ class Cumulative(_presented.Presented):
         raise NotImplementedError
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
+        """Return the sentence, table and remarks that printing shows, as data; it always has all rows."""
         rows = [
             [
                 cumulative.NAMES[row["quantity"]],

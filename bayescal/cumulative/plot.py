@@ -113,8 +113,7 @@ def plot_cumulative(
     Returns
     -------
     matplotlib Axes
-        `ax`, or the new one. The lower axis is labelled with scores; the upper one with the share of rows, or of the
-        weight.
+        `ax`, or the new one. The lower axis is labelled with scores; the upper one with the share of rows or weight.
 
     Examples
     --------
@@ -162,8 +161,7 @@ def mean_responses(rows: Responses, n_bins: int, binning: str) -> MeanResponses:
         edges = equal_effective_mass_edges(place, weight, n_bins)
     bin_of_row = np.clip(np.searchsorted(edges, place, side="right") - 1, 0, len(edges) - 2)
     total, score, response = (
-        np.bincount(bin_of_row, weight * each, len(edges) - 1)
-        for each in (np.ones(len(rows)), rows.score, rows.response)
+        np.bincount(bin_of_row, weight * one, len(edges) - 1) for one in (np.ones(len(rows)), rows.score, rows.response)
     )
     occupied = total > 0
     return MeanResponses(score[occupied] / total[occupied], response[occupied] / total[occupied])

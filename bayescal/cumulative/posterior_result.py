@@ -135,14 +135,9 @@ class CurvePosterior(_presented.Presented, ABC):
         means).
         """
         prob = _checks.fraction("prob", prob)
+        seen = self.observed
         return [
-            wording.table_row(
-                getattr(self, name),
-                name,
-                prob,
-                float(getattr(self.observed, name)),
-                null_mean(name, self.observed.scale),
-            )
+            wording.table_row(getattr(self, name), name, prob, float(getattr(seen, name)), null_mean(name, seen.scale))
             for name in NAMES
         ]
 
@@ -160,6 +155,7 @@ class CurvePosterior(_presented.Presented, ABC):
         return max(wording.decimals(getattr(self, name)) for name in NAMES)
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
+        """Return the sentence, table and remarks that printing shows, as data; it always has all rows."""
         columns = ("mean", "sd", "low", "high", "plug_in", "null_mean")
         rows = [
             [NAMES[row["quantity"]], *(_render.number(row[name], self._decimals) for name in columns)]
@@ -275,6 +271,7 @@ class CumulativePosterior(CurvePosterior):
 
     @property
     def remarks(self) -> tuple[str, ...]:
+        """Warnings about the intervals, which are printed below the table; empty if none is known."""
         texts = []
         if self.observed.grid_error > 0:
             texts.append(

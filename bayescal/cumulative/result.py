@@ -61,8 +61,7 @@ class CumulativeDifference(Cumulative):
         -------
         CumulativeDifference
             The curve is exact at the edges of the bins; `score` contains the upper edges of occupied bins. `grid_error`
-            bounds the error by the bins. The methods `slope` and `zoom` take the bins that lie in the interval as a
-            whole.
+            bounds the error by the bins. The methods `slope` and `zoom` take the bins that lie wholly in the interval.
 
         Raises
         ------

@@ -164,6 +164,7 @@ class SubpopulationPosterior(CurvePosterior):
 
     @property
     def remarks(self) -> tuple[str, ...]:
+        """Warnings about the intervals, which are printed below the table; empty if none is known."""
         few, number = [], self.observed.scale.rare
         if number < FEW_RARE_OUTCOMES:
             few = [f"Intervals can be too narrow: the effective number of rare responses is {number:.1f}."]

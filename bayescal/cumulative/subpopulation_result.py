@@ -119,6 +119,7 @@ class SubpopulationDifference(Cumulative):
     _no_difference = "at each score, its mean response equals that of the full population"
 
     def zoom(self, low: float, high: float) -> "SubpopulationDifference":
+        """Return the difference of rows with scores in an interval, computed anew; see `CumulativeDifference.zoom`."""
         part = super().zoom(low, high)
         inside = (self.rows.score >= low) & (self.rows.score <= high)
         return replace(part, rows=self.rows.part(inside), member=self.member[inside])
@@ -160,8 +161,10 @@ class SubpopulationDifference(Cumulative):
     def about_posterior(self, rows: MatchedRows) -> list[str]:
         """Say what the posterior leaves out, and that observed values are attenuated."""
         weak = self.attenuation < STATED_ATTENUATION
-        share = f"{100 * self.attenuation:.0f} %"
-        text = f"Observed differences are about {share} of the true ones, because members are part of the means; draws are not."
+        text = (
+            f"Observed differences are about {100 * self.attenuation:.0f} % of the true ones, because members are part "
+            "of the means; draws are not."
+        )
         return [*[text] * weak, *left_out(rows.left_out[:1], (self.group,), ("others",))]
 
     @cached_property
@@ -271,7 +274,7 @@ class SubpopulationComparison(Cumulative):
     _kind_of_step = ("cell", "cell", 0.0)
 
     def zoom(self, low: float, high: float) -> "SubpopulationComparison":
-        """Return the comparison of the rows whose scores lie in an interval, which must contain a cell."""
+        """Return the comparison of rows with scores in an interval, computed anew; see `CumulativeDifference.zoom`."""
         super().zoom(low, high)  # checks the ends
         inside = (self.rows.score >= low) & (self.rows.score <= high)
         first, second = (each[inside] for each in self.groups)
@@ -338,8 +341,7 @@ class SubpopulationScreen(_presented.Presented, Mapping[Any, SubpopulationDiffer
     rows : Responses
         The full population.
     groups : Groups
-        The groups in order of P-value (equal ones, such as 0, by the statistic in units of sigma), and the group of
-        each row.
+        The groups in order of P-value (if equal, as 0, by the statistic in units of sigma), and the group of each row.
     sums : GroupSums
         Statistics of each group, in this order.
     p_value : ndarray, shape (n_groups,)
@@ -516,6 +518,7 @@ class SubpopulationScreen(_presented.Presented, Mapping[Any, SubpopulationDiffer
         )
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
+        """Return the sentence, table and remarks that printing shows, as data; with `whole`, all groups."""
         table = self.table()
         shown = table if whole else table[:PRINTED_GROUPS]
         rows = [

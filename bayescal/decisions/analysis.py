@@ -103,8 +103,7 @@ def net_benefit(
     and decisions" states the model, and shows how often the intervals contain the truth.
 
     With `cluster`, the Dirichlet process is one of clusters: draws multiply all rows of a cluster by the same number.
-    The posterior is then as wide as differences between clusters require, at each threshold and for each difference
-    of models.
+    The posterior is then as wide as differences of clusters require, at each threshold and for each pair of models.
 
     Values are combined by position. Pandas columns with different indexes raise a `ValueError`, unless one index is the
     default one and the other has other labels.

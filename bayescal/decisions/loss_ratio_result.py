@@ -185,6 +185,7 @@ class LossRatio(_presented.Presented):
         return f"loss ratio of {self.method}, {at}, prior: {PSEUDO_ROWS:g} pseudo-rows, c_emp before {self.c_emp:.4f}"
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
+        """Return the sentence, table and remarks that printing shows, as data; with `whole`, all thresholds."""
         every = self.table()
         rows = every if whole else [every[i] for i in shown(self.thresholds)]
         cells = [

@@ -43,8 +43,7 @@ class ScoreCellsPosterior:
     cluster have one Gamma mass per row in common, standard exponential. The prior counts as much as a independent rows:
     each of its atoms is a cluster of d rows with one outcome, where d is the design effect of the share of outcome 1,
     the number of rows in clusters that carry the evidence of one independent row. One of the d rows has independent
-    scores of all models; on the scores of the others, the models agree. With clusters of one row, this is the posterior
-    above.
+    scores of all models; on the scores of the others, the models agree. For clusters of one row, it is the one above.
 
     If `given_outcome`, as for case-control data, probabilities are given the outcome: each row of the mass sums to 1.
 

@@ -365,6 +365,7 @@ class NetBenefit(_presented.Presented):
         )
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
+        """Return the sentence, table and remarks that printing shows, as data; with `whole`, all thresholds."""
         at = np.arange(len(self.thresholds)) if whole else shown(self.thresholds)
         listed = set(self.thresholds[at].tolist())
         few = np.concatenate([self.few_rows[name] for name in self.models]).tolist()
@@ -430,6 +431,7 @@ class GroupedNetBenefit(OfGroups[NetBenefit]):
         return f"All rows: {self.overall.sentence(prob)}"
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
+        """Return the sentence, table and remarks that printing shows, as data; with `whole`, all thresholds."""
         every = self.overall.thresholds
         listed = set((every if whole else every[shown(every)]).tolist())
         kept = [(name, each, row) for name, each in self._named() for row in each.table() if row["threshold"] in listed]

@@ -182,11 +182,6 @@ class SelectivePrediction(_presented.Presented):
     def largest_share(self, risk: float) -> dict[str, Draws]:
         """Draws of the largest share of predictions that can be kept so that the risk is at most `risk`.
 
-        Parameters
-        ----------
-        risk : float
-            Largest share of wrong ones among the kept predictions, strictly between 0 and 1.
-
         Returns
         -------
         dict of str to Draws
@@ -236,8 +231,6 @@ class SelectivePrediction(_presented.Presented):
 
         Parameters
         ----------
-        risk : float
-            Largest share of wrong ones among the kept predictions, strictly between 0 and 1.
         prob : float, default 0.9
             Probability with which the kept predictions of the population meet the risk.
         classifier : str, optional
@@ -415,6 +408,7 @@ class SelectivePrediction(_presented.Presented):
         ]
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
+        """Return the sentence, table and remarks that printing shows, as data; with `whole`, all shares."""
         every = self.table()
         rows = every if whole else [row for row in every if np.isclose(row["share"], PRINTED_SHARES).any()]
         d = max(_render.decimals(row["high"] - row["low"]) for row in rows)

@@ -87,12 +87,12 @@ class TopK(ByLabel[Evaluation]):
         return f"{of}: {wording.mean_and_interval(worst.draws(record), prob)}."
 
     def sheet(self, *, whole: bool = False, estimand: EstimandLike = "ece") -> _render.Sheet:
+        """Return the sentence, table and remarks that printing shows, as data; it always has all rows."""
         informative = {k: each for k, each in self.items() if k < self.n_classes} or self.evaluations
         d = min(wording.decimals(each.draws(estimand)) for each in informative.values())
-        columns = ("stated", "observed", "mean", "sd", "low", "high", "plug_in")
+        names = ("stated", "observed", "mean", "sd", "low", "high", "plug_in")
         rows = [
-            [str(row["k"]), *(_render.number(row[name], d) for name in columns)]
-            for row in self.table(estimand=estimand)
+            [str(row["k"]), *(_render.number(row[name], d) for name in names)] for row in self.table(estimand=estimand)
         ]
         remarks = of_several({f"k = {k}": each.remarks for k, each in informative.items()})
         key = KEY.format(as_scalar(estimand).symbol)

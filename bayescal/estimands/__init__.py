@@ -2,8 +2,7 @@
 
 Every registered estimand is an attribute of an evaluation, as in ``ev.ece``, and a value of ``estimand=``. The
 functions of this module compute the same from ``ev.bin_draws``, and `lp_error` and `largest_error` have parameters.
-`Estimand` describes a quantity of your own, and `register` adds it to tables, comparisons and plots; `registered` lists
-all.
+`Estimand` describes your own quantity, and `register` adds it to tables, comparisons and plots; `registered` lists all.
 
 Examples
 --------

@@ -139,11 +139,7 @@ def correlations(
 
 
 def _from_bins(
-    first: Ranks,
-    second: Ranks,
-    pair: Paired,
-    influences: str,
-    variance_and_error: Callable[[Ranks], tuple[float, float]],
+    first: Ranks, second: Ranks, pair: Paired, influences: str, with_error: Callable[[Ranks], tuple[float, float]]
 ) -> float:
     """Approximate the correlation from joint cells."""
     if same_classifier(pair):
@@ -156,7 +152,7 @@ def _from_bins(
         of_bins = _grid_of_bins(counts)
         sides.append((of_bins, outcome, np.searchsorted(of_bins.position, at)))
         # share of the variance of the AUC that the placements of the bins explain
-        whole, (sampling, error) = ranks.influence_variance(influences), variance_and_error(ranks)
+        whole, (sampling, error) = ranks.influence_variance(influences), with_error(ranks)
         shown *= min(of_bins.influence_variance(influences) / whole, 1.0) if whole > 0 else 1.0
         shown *= sampling / (sampling + error**2 / 3)  # the variance of the uniform grid error
     return float(np.sqrt(shown)) * correlation_of_areas(sides, np.sqrt(pair.weight_sq), influences=influences)

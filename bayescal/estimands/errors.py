@@ -155,8 +155,7 @@ def l2_error(bin_draws: BinDraws) -> Draws:
 
     References
     ----------
-    .. [1] A. Kumar, P. Liang and T. Ma (2019), "Verified uncertainty calibration", Advances in Neural Information
-       Processing Systems 32.
+    .. [1] A. Kumar, P. Liang and T. Ma (2019), as for `lp_error`.
 
     Examples
     --------
@@ -205,8 +204,7 @@ def largest_error(bin_draws: BinDraws, share: float = 0.0) -> Draws:
 
     References
     ----------
-    .. [1] M. P. Naeini, G. F. Cooper and M. Hauskrecht (2015), "Obtaining well calibrated probabilities using Bayesian
-       binning", Proceedings of the AAAI Conference on Artificial Intelligence 29.
+    .. [1] M. P. Naeini, G. F. Cooper and M. Hauskrecht (2015), as for `ece`.
 
     Examples
     --------

@@ -78,9 +78,8 @@ class Estimand:
     plug_in : callable, optional
         Takes the counts and returns the observed value; by default the function of the observed bins.
     joint : callable, optional
-        Draws the values of several classifiers on the same rows jointly. It takes their counts, the paired counts, the
-        number of draws and ``rng=``, and returns an array of shape (n_draws, n_classifiers), or None if the rows are
-        too few.
+        Draws the values of several classifiers on the same rows jointly. It takes their counts, paired counts, number
+        of draws and ``rng=``, and returns an array of shape (n_draws, n_classifiers), or None if the rows are too few.
     correlation : callable, optional
         Takes the counts of several classifiers on the same rows and their paired counts, and returns the correlation
         matrix of the posteriors, in place of the one from the draws of the bins.

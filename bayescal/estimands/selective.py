@@ -79,8 +79,7 @@ class Selection:
         cells, last = excess.shape[1] - 1, self.last_cell(risk)
         after = np.minimum(last + 1, cells)
         (k0, e0), (k1, e1) = (
-            [np.take_along_axis(each, at[:, None], axis=1)[:, 0] for each in (self.kept, excess)]
-            for at in (last, after)
+            [np.take_along_axis(one, at[:, None], axis=1)[:, 0] for one in (self.kept, excess)] for at in (last, after)
         )
         part = np.divide(-e0, e1 - e0, out=np.zeros_like(e0), where=e1 > e0)
         share = np.where(last == cells, 1.0, k0 + part * (k1 - k0))

@@ -69,8 +69,7 @@ def judged(
         these numbers of checked rows is largest.
     rates : optional
         What is known about the judge from elsewhere: its (sensitivity, specificity), or the counts ((right, wrong) of
-        true label 1, (right, wrong) of true label 0) of other checked rows. By default it is learnt from the checked
-        rows alone.
+        true label 1, (right, wrong) of true label 0) of other checked rows. By default only the checked rows tell it.
     target : {"confidence", "event"}, default "confidence"
         As for `evaluate`.
     classes : sequence of two labels, optional
@@ -79,8 +78,7 @@ def judged(
     Returns
     -------
     JudgedEvaluation
-        An `Evaluation` of the true label, whose attribute `judge` has sensitivity, specificity and the worth of a
-        judged row.
+        An `Evaluation` of the true label, whose `judge` has sensitivity, specificity and the worth of a judged row.
 
     Raises
     ------
@@ -243,8 +241,7 @@ class Judge:
         """Solve the problems of all counts for values of the judge's rates."""
         rates = self.rates_of(functools.reduce(operator.add, each_counts), effective=True)
         problems = [
-            Problem(each.of_labels, each.evidence(self.stratum, effective=True), ShrinkagePrior())
-            for each in each_counts
+            Problem(one.of_labels, one.evidence(self.stratum, effective=True), ShrinkagePrior()) for one in each_counts
         ]
         known = self.stated.reshape(1, 2, 1) if self.stated is not None and self.stated.ndim == 1 else None
         return solve(problems, rates, known=known, rng=seed, draws=draws, same_rows=self.copies > 1)

@@ -42,8 +42,6 @@ def count_file(
 
     Parameters
     ----------
-    path : str or Path
-        The file. Its content decides its format; text may be compressed with gzip.
     label : str
         Column of true labels: numbers or true/false, or text with `classes`. They are missing where the field is empty,
         null, NaN, NA or None, unless this word is one of `classes`. ``y_true=`` is accepted for it, and ``y_prob=`` for

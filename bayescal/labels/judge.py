@@ -232,6 +232,7 @@ class JudgeReport(Presented):
         return {"worth": {"mean": self.worth.mean(), "low": low, "high": high}, **tests}
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
+        """Return the sentence, table and remarks that printing shows, as data; it always has all rows."""
         rows = [
             [
                 row["quantity"],

@@ -57,8 +57,7 @@ class PartlyObservedEvaluation(BesideOthers, TargetEvaluation):
     weight_report : WeightReport, optional
         Effective number of rows, largest weight and Pareto shape of the weights.
     odds_ratios : tuple of float
-        Odds of the outcome where it is missing, divided by those where it is known: one value, or the quantiles of
-        their prior.
+        Odds of the outcome where it is missing, divided by those where it is known: a value, or quantiles of the prior.
     prior_sd : float, optional
         Standard deviation of the log odds ratio.
     """
@@ -142,6 +141,7 @@ class PartlyObservedEvaluation(BesideOthers, TargetEvaluation):
 
     @property
     def remarks(self) -> tuple[str, ...]:
+        """Warnings about the interval, which are printed below the table; empty if no problem is known."""
         counts, texts = self.counts, _of_weights(self.weight_report)
         if counts.n_rows == counts.n_target_rows:
             texts.append("The outcomes of all rows are known, so that nothing is assumed about missing ones.")
@@ -296,6 +296,7 @@ class PartlyObservedBand(Choices[float, PartlyObservedEvaluation]):
         return f"The lower end of the 95 % interval reaches 0 at the odds ratio {' and at '.join(ratios)}."
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
+        """Return the sentence, table and remarks that printing shows; with `whole`, all odds ratios."""
         d, table = wording.decimals(self._first.ece), self.table()
         low, high = self.range
         middle = 1.0 if low < 1 < high else table[len(table) // 2]["odds_ratio"]

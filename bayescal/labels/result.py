@@ -82,6 +82,7 @@ class BesideOthers(Evaluation):
         return super().row(record, prob) | means
 
     def sheet(self, *, whole: bool = False, estimands: Iterable[EstimandLike] | None = None) -> _render.Sheet:
+        """Return the sentence, table and remarks that printing shows; see `Evaluation.sheet`."""
         d, columns = wording.decimals(self.ece), ("mean", "sd", "low", "high", *self._others)
         rows = [
             [each.row_label(self.counts.target), *(_render.number(row[name], d) for name in columns)]
@@ -213,5 +214,6 @@ class JudgedEvaluation(BesideOthers):
 
     @property
     def remarks(self) -> tuple[str, ...]:
+        """Warnings about the interval, which are printed below the table; empty if no problem is known."""
         about = (*cluster_remarks(self.counts.rows), *mistake_remarks(self.counts.checked))
         return (*super().remarks, *about, *self.judge.remarks)

@@ -361,6 +361,7 @@ class CalibrationMonitor(SequentialTests, _presented.Presented):
     _columns = ("n_rows", "accuracy", "confidence", "plug_in_ece")
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
+        """Return the sentence, table and remarks that printing shows, as data; with `whole`, all rows."""
         held = self._held
         rows = []
         windows = sorted(held.counts)

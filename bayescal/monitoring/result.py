@@ -102,14 +102,14 @@ class Change(Compared):
 
     def _specification(self, estimand: EstimandLike) -> str:
         periods = ", against ".join(
-            f"{name} {self.spans[name]}, N = {evaluation.counts.n_rows}"
-            for name, evaluation in self.evaluations.items()
+            f"{name} {self.spans[name]}, N = {each.counts.n_rows}" for name, each in self.evaluations.items()
         )
         now = self.evaluations[NOW]
         quantity = as_estimand(estimand).of_target(now.counts.target)
         return f"{periods}: {quantity}, {now.counts.bins}, {now.model} model, rope {self.rope:g}"
 
     def sheet(self, *, whole: bool = False, estimand: EstimandLike = "ece") -> _render.Sheet:
+        """Return the sentence, table and remarks that printing shows, as data; it always has all rows."""
         rows = []
         for name in reversed(self.names):
             evaluation = self[name]
@@ -309,6 +309,7 @@ class Evidence(_presented.Presented):
         )
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
+        """Return the sentence, table and remarks that printing shows, as data; with `whole`, all rows."""
         shown = range(0 if whole else max(len(self) - PRINTED_WINDOWS, 0), len(self))
         p_values = self.p_values
         rows = [
@@ -500,6 +501,7 @@ class ConfidenceSequence(_presented.Presented):
         )
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
+        """Return the sentence, table and remarks that printing shows, as data; with `whole`, all rows."""
         rows = [
             [in_words(row["window"]), str(row["n_rows"]), *(_render.number(row[name]) for name in self._columns[1:])]
             for row in self.table()[0 if whole else -PRINTED_WINDOWS :]

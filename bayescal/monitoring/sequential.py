@@ -39,8 +39,7 @@ class SequentialTests:
     ) -> Evidence:
         """Evidence against exact calibration, or against no change since a reference, after each window.
 
-        It is an e-process with one value per window, the alarm, and a sentence. Without windows in the span, it is
-        empty.
+        It is an e-process with one value per window, the alarm, and a sentence. Without windows there, it is empty.
 
         Parameters
         ----------

@@ -67,8 +67,7 @@ def labels_needed(
     ----------
     pilot_counts : BinnedCounts or PairedCounts
         Counts of the rows labelled so far, a few hundred or more: of one classifier for `width`, `below` and `above`,
-        of two classifiers on the same rows for `difference`. The plan has no information on bins without rows in the
-        pilot.
+        of two classifiers on the same rows for `difference`. The plan knows nothing of bins without pilot rows.
     width : float, optional
         Goal: an equal-tailed interval of the estimand no wider than this, in units of the estimand. Exactly one of
         `width`, `difference`, `below` and `above` must be given.
@@ -125,8 +124,7 @@ def labels_needed(
     The truth of two classifiers takes their accuracies from their own posteriors, with draws paired as `compare` pairs
     those of their ECEs. The joint cells give the frequency of each pair of bins (a Dirichlet draw over pairs that
     occur) and the agreement of outcomes. A joint Dirichlet of all cells would have the bias of the Dirichlet model: no
-    classifier would be calibrated. As a consequence, an event may have different outcomes for the two classifiers in a
-    few rows.
+    classifier would be calibrated. So an event may have different outcomes for the two classifiers in a few rows.
 
     With unlimited rows the posterior is concentrated at the truth. So for `below` and `above`, the share of studies
     that meet the goal tends to the probability c, given the pilot, that the truth is within the limit. If this is at

@@ -91,6 +91,7 @@ class CheckPlan(Presented):
         ]  # fmt: skip
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
+        """Return the sentence, table and remarks that printing shows, as data; with `whole`, all rows."""
         rows = [
             [str(row["judge"]), f"{row['from']:.3g} to {row['to']:.3g}", str(row["unchecked"]), str(row["check"])]
             for row in self.table()

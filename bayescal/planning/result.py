@@ -155,6 +155,7 @@ class Plan(_presented.Presented):
         return f"{self.pilot}; {analysed}, at most {self.largest}"
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
+        """Return the sentence, table and remarks that printing shows, as data; it always has all rows."""
         if not self.simulated:
             return _render.Sheet(self.sentence(), self.spec, (), ())
         named = self.verdicts if len(self.verdicts) > 1 else ()

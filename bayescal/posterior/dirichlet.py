@@ -295,8 +295,7 @@ def dirichlet_posterior(
 
     References
     ----------
-    .. [1] A. Gelman, J. B. Carlin, H. S. Stern, D. B. Dunson, A. Vehtari and D. B. Rubin (2013), Bayesian Data
-       Analysis, 3rd edition, CRC Press, section 3.4.
+    .. [1] A. Gelman et al. (2013), section 3.4, as for `DirichletPosterior`.
     .. [2] W. Perks (1947), "Some observations on inverse probability including a new indifference rule", Journal of the
        Institute of Actuaries 73, 285-334.
     .. [3] H. Jeffreys (1946), "An invariant form for the prior probability in estimation problems", Proceedings of the

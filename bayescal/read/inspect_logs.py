@@ -59,8 +59,7 @@ def inspect(
     partial : {"refuse", "wrong", "right"}, default "refuse"
         What partial credit, the grade P or a number between 0 and 1, counts as.
     abstained : str or sequence, default "N"
-        Grades of answers in which the model gave no answer. Scores that are NaN, and samples without this score, are
-        missing too.
+        Grades of cases in which the model gave no answer. NaN scores, and samples without this score, are missing too.
     subject : str, optional
         Path of the subject in a sample, as in ``"metadata.subject"``. By default the task, with its arguments if a
         model ran it with several.

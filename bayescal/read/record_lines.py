@@ -49,8 +49,7 @@ def json_lines(
     subject : str, optional
         Path of the subject. By default each file is a subject, with its name, and the folder if names are equal.
     cluster : str, optional
-        Path of the cluster; without `subject`, clusters lie within a file. By default the answers to one question are a
-        cluster.
+        Path of the cluster; without `subject`, clusters lie within a file. By default each question is one.
     model : str, optional
         Path of the name of the model, in files of several models. By default all answers are of one model.
     classes : sequence of two, optional

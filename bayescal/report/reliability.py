@@ -78,14 +78,12 @@ def plot_reliability(
     A dot may lie outside its bar. Where this can be seen, a line above the axes explains it. The dot shows its own bin
     alone. Under the shrinkage model the bar also uses the other bins: if they indicate that the classifier is nearly
     calibrated, a gap in one bin is likely due to chance. Under the other models the bar combines the rows of its bin
-    with the prior. In a bin without positive rows, or with positive rows only, an equal-tailed interval ends short of
-    0 or 1.
+    with the prior. In a bin without positive rows, or with these only, an equal-tailed interval ends short of 0 or 1.
 
     For the same rows, look at equal-width bins beside equal-mass bins, or for weighted rows beside bins of equal
     effective mass (see `equal_effective_mass_edges`). Equal-width bins show the whole range of confidences, but a few
     bins may contain nearly all rows; the other bins are about equally precise, but merge all that happens where rows
-    are few. A pattern that only one of them shows needs another look, for example with `plot_cumulative`, which has no
-    bins.
+    are few. A pattern that only one of them shows needs another look, such as `plot_cumulative`, which has no bins.
 
     In a diagram of several evaluations, dots of the same bin would hide each other, so the marks of each evaluation but
     the first are moved sideways by a few points. The coordinates of the artists are unchanged.

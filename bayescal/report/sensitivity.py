@@ -60,8 +60,7 @@ def plot_bin_sensitivity(
     result : BinSensitivity
         From `bin_sensitivity`.
     color : matplotlib color, or mapping or sequence of colors, optional
-        Colours of the ways of binning: one, a mapping such as ``{"equal-width": ..., "equal-mass": ...}``, or one per
-        way.
+        Colours of the ways of binning: one, a mapping such as ``{"equal-width": ..., "equal-mass": ...}``, or one each.
 
     Returns
     -------

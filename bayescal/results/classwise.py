@@ -338,6 +338,7 @@ class ClasswiseEvaluation(Evaluations):
         )
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
+        """Return the sentence, table and remarks that printing shows, as data; with `whole`, all rows."""
         values = [list(row.values()) for row in self.table()]
         d = _render.places(*(v for _, *numbers in values for v in numbers), least=4)
         rows = [[name, *(_render.number(v, d) for v in numbers)] for name, *numbers in values]

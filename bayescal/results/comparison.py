@@ -278,6 +278,7 @@ class Comparison(OfEstimand, Compared):
         return (*super().remarks, DEPENDENT_ROWS) if dependent and self.pairs is not None else super().remarks
 
     def sheet(self, *, whole: bool = False, estimand: EstimandLike = "ece") -> _render.Sheet:
+        """Return the sentence, table and remarks that printing shows, as data; with `whole`, all rows."""
         pairs, words = shown_pairs(self._listed(estimand), whole=whole), self._words(estimand)
         key = pair_key(self.axis, self.rope, words, as_estimand(estimand).comparative)
         rows, each = self._rows(pairs, 0.95, estimand), self.each(estimand=estimand)

@@ -278,11 +278,6 @@ class Evaluation(ModelChecks, _presented.Presented):
     def largest_share(self, risk: float) -> Draws:
         """Draws of the largest share of predictions that can be kept so that the risk is at most `risk`.
 
-        Parameters
-        ----------
-        risk : float
-            Largest share of wrong ones among the kept predictions, strictly between 0 and 1.
-
         Returns
         -------
         Draws

@@ -300,6 +300,7 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
         return f"{len(self)} {groups}{by}, {each} {rows}: {self.overall.question}{pooling}"
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
+        """Return the sentence, table and remarks that printing shows, as data; with `whole`, all rows."""
         labels = self.in_order()
         kept = labels if whole else _presented.shortened(labels, PRINTED_GROUPS, self._named)
         groups = ((in_words(label, self.name), self.groups[label]) for label in kept)

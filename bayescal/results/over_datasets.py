@@ -279,6 +279,7 @@ class ComparisonOverDatasets(OfEstimand, OverDatasets):
         return (*warnings, *of_several({name: each.remarks for name, each in self.comparisons.items()}))
 
     def sheet(self, *, whole: bool = False, estimand: EstimandLike = "ece") -> _render.Sheet:
+        """Return the sentence, table and remarks that printing shows, as data; with `whole`, all rows."""
         pairs = shown_pairs(self._listed(estimand), whole=whole)
         words = self._words(estimand)
         remarks = (*lines_of(self.each(estimand=estimand), words, len(self.datasets)), *self.remarks)

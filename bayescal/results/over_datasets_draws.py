@@ -144,8 +144,7 @@ class OverDatasets(Judged):
     ) -> Population:
         """Draws of the difference over a population of data sets, of which these are taken as a random sample.
 
-        The result has draws of the mean, of the standard deviation between data sets, and of the difference on a new
-        data set.
+        It has draws of the mean, of the standard deviation between data sets, and of the difference on a new data set.
 
         Parameters
         ----------

@@ -162,6 +162,7 @@ class MultiClassScore(_presented.Presented):
         return [{"quantity": self.name, **numbers}]
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
+        """Return the sentence, table and remarks that printing shows, as data; it always has all rows."""
         header = ("", "mean", "sd", "2.5 %", "97.5 %", "observed")
         rows = [[row["quantity"], *map(self._number, list(row.values())[1:])] for row in self._records(0.95)]
         return _render.Sheet(self.sentence(), self.spec, header, rows, self.remarks)
@@ -260,8 +261,7 @@ class ScoreComparison(Judged):
     def draws(self, estimand: EstimandLike | None = None) -> Draws:
         """Joint draws of the scores of all classifiers.
 
-        Their shape is (n_draws, n_classifiers), in the order of `labels`. Two names of one classifier have the same
-        draws.
+        Their shape is (n_draws, n_classifiers), in the order of `labels`. Names of one classifier have the same draws.
 
         Parameters
         ----------
@@ -355,6 +355,7 @@ class ScoreComparison(Judged):
         return pair_key(self.axis, self.rope, self._first.name)
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
+        """Return the sentence, table and remarks that printing shows, as data; with `whole`, all rows."""
         rows = self._rows(shown_pairs(self._listed(None), whole=whole), 0.95, None)
         narrowest = min((row["high"] - row["low"] for row in rows if row["high"] > row["low"]), default=0.0)
         d = max(4, _render.decimals(narrowest) + 1)

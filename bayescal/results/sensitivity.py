@@ -197,6 +197,7 @@ class BinSensitivity(Choices[BinChoice, Any]):
         return (*texts, *of_several(names))
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
+        """Return the sentence, table and remarks that printing shows, as data; it always has all rows."""
         d = max(wording.decimals(each) for each in self._draws_by_choice.values())
         columns = ("mean", "sd", "low", "high", "plug_in", "null_mean")
         rows = [[self._in_words(row), *(_render.number(row[name], d) for name in columns)] for row in self.table()]
@@ -345,6 +346,7 @@ class ModelSensitivity(Choices[ModelChoice, Any]):
         return tuple(self._first._beside()) if self.estimand.name == "ece" else ()
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
+        """Return the sentence, table and remarks that printing shows, as data; it always has all rows."""
         d = max(wording.decimals(each) for each in self._draws_by_choice.values())
         cells = []
         for row in self.table():

@@ -120,8 +120,7 @@ def log_decomposition(
 
     References
     ----------
-    .. [1] T. Dimitriadis, T. Gneiting and A. I. Jordan (2021), "Stable reliability diagrams for probabilistic
-       classifiers", Proceedings of the National Academy of Sciences 118, e2016191118.
+    .. [1] T. Dimitriadis, T. Gneiting and A. I. Jordan (2021), as for `brier_decomposition`.
 
     Examples
     --------
@@ -166,8 +165,7 @@ def murphy_decomposition(counts: BinnedCounts) -> MurphyDecomposition:
 
     References
     ----------
-    .. [1] A. H. Murphy (1973), "A new vector partition of the probability score", Journal of Applied Meteorology 12,
-       595-600.
+    .. [1] A. H. Murphy (1973), as for `brier_decomposition`.
     .. [2] D. B. Stephenson, C. A. S. Coelho and I. T. Jolliffe (2008), "Two extra components in the Brier score
        decomposition", Weather and Forecasting 23, 752-757.
 

@@ -143,8 +143,7 @@ def multiclass_log(
 ) -> MultiClassScore:
     r"""Compute the log score of a matrix of probabilities, with a posterior interval.
 
-    It is :math:`-\frac1N \sum_i \log p_{i y_i}` in nats [1]_, also called cross-entropy, log loss and negative
-    log-likelihood.
+    It is :math:`-\frac1N \sum_i \log p_{i y_i}` in nats [1]_, or cross-entropy, log loss and negative log-likelihood.
 
     Parameters
     ----------
@@ -262,8 +261,7 @@ def compare(
 
     References
     ----------
-    .. [1] G. W. Brier (1950), "Verification of forecasts expressed in terms of probability", Monthly Weather Review 78,
-       1-3, equation 2.
+    .. [1] G. W. Brier (1950), equation 2, as for `multiclass_brier`.
     .. [2] I. J. Good (1952), "Rational decisions", Journal of the Royal Statistical Society B 14, 107-114.
 
     Examples

@@ -133,8 +133,7 @@ class ClassPriors(Presented, Mapping[Any, Draws]):
         Parameters
         ----------
         y_prob : array-like of float, shape (n_rows,) or (n_rows, n_classes)
-            Probabilities that are calibrated for the class frequencies of the source. A column holds those of the
-            second class.
+            Probabilities calibrated for the class frequencies of the source. A column holds those of the second class.
 
         Raises
         ------
@@ -190,8 +189,8 @@ class ClassPriors(Presented, Mapping[Any, Draws]):
 
         Notes
         -----
-        Each draw is the last state of a chain of its own, and the dimension ``chain`` only divides the draws. R-hat
-        and the effective sample size therefore do not show whether these chains have converged; a remark says if they
+        Each draw is the last state of a chain of its own, and the dimension ``chain`` only divides the draws. R-hat and
+        the effective sample size therefore do not show whether these chains have converged; a remark says if they
         may not have.
 
         Examples
@@ -245,6 +244,7 @@ class ClassPriors(Presented, Mapping[Any, Draws]):
         return int((np.abs(self.mean() - self.source) / np.maximum(self.drawn.std(axis=0), 1e-12)).argmax())
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
+        """Return the sentence, table and remarks that printing shows, as data; with `whole`, all rows."""
         header = ("class", "mean", "sd", "2.5 %", "97.5 %", "source", "labelled rows", "worth per row")
         rows = [
             [

@@ -88,8 +88,7 @@ class ShiftCells:
         y_prob : array-like of float, shape (n_rows,) or (n_rows, n_classes)
             Probabilities of the source; a column holds those of the event.
         n_ranges : int
-            Number of ranges per predicted class, at least 1. A class that is predicted for no row has the cuts of all
-            rows.
+            Number of ranges per predicted class, at least 1. A class that is never predicted has the cuts of all rows.
 
         Raises
         ------

@@ -97,6 +97,7 @@ class CovariateShiftEvaluation(TargetEvaluation):
 
     @property
     def remarks(self) -> tuple[str, ...]:
+        """Warnings about the interval, which are printed below the table."""
         counts, texts = self.counts, [] if self.weight_report is None else [*self.weight_report.remarks]
         texts += [*remarks_of(counts, self.model), *mistake_remarks(counts.source)]
         texts += [f"Target: {text}" for text in reading_remarks(counts.target_reading, counts.n_target_rows)]

@@ -94,8 +94,7 @@ def count_files(
     ------
     ValueError, TypeError
         If a file lacks a column or has no rows, values are invalid, or `adapt` is given without `cells`. For values,
-        the message names the file, the column, the rule, the number of invalid values in the whole file, and the line
-        of the first.
+        the message names the file, column, rule, number of invalid values in the file, and the line of the first.
     FileNotFoundError, IsADirectoryError
         If there is no such file.
 

@@ -174,6 +174,7 @@ class LabelShiftEvaluation(TargetEvaluation):
         return [*rows, {**self.adapted.row("ece", prob), "quantity": ADAPTED}]
 
     def sheet(self, *, whole: bool = False, estimands: Iterable[EstimandLike] | None = None) -> _render.Sheet:
+        """Return the sentence, table and remarks that printing shows; see `Evaluation.sheet`."""
         sheet = super().sheet(whole=whole, estimands=estimands)
         if estimands is not None or self.evaluate_adapted is None:
             return sheet
@@ -193,6 +194,7 @@ class LabelShiftEvaluation(TargetEvaluation):
 
     @property
     def remarks(self) -> tuple[str, ...]:
+        """Warnings about the interval, which are printed below the table; empty if no problem is known."""
         return (*self.own_remarks, *self.priors.remarks)
 
     @property
@@ -290,6 +292,7 @@ class LabelShiftClasses(ByLabel[LabelShiftEvaluation]):
         return max(self, key=lambda label: self[label].draws(estimand).mean())
 
     def sheet(self, *, whole: bool = False, estimand: EstimandLike = "ece") -> _render.Sheet:
+        """Return the sentence, table and remarks that printing shows, as data; with `whole`, all rows."""
         d = max(wording.decimals(each.draws(estimand)) for each in self.values())
         frequency = self.priors.mean()
         rows = [

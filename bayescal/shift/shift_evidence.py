@@ -170,6 +170,7 @@ class ShiftEvidence(Presented):
         return tuple(texts)
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
+        """Return the sentence, table and remarks that printing shows, as data; with `whole`, all cells."""
         table = self.table()
         shown = table if whole else table[:PRINTED_CELLS]
         rows = [
@@ -232,8 +233,7 @@ def evidence(
     Raises
     ------
     ValueError, TypeError
-        For invalid input, as for `evaluate`; also if a class has no labelled row, or there are no more cells than
-        classes.
+        For invalid input, as for `evaluate`; also if a class has no labelled row, or cells do not outnumber classes.
 
     Warns
     -----

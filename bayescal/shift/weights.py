@@ -96,6 +96,7 @@ class WeightReport(Presented):
         return [{"quantity": name, "value": float(getattr(self, name))} for name in names]
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
+        """Return the sentence, table and warnings that printing shows, as data; it always has all rows."""
         rows = [
             ["rows", str(self.n_rows), ""],
             ["rows of weight 0", str(self.n_zero), ""],
@@ -119,8 +120,7 @@ def weight_report(weights: Any) -> WeightReport:
     Returns
     -------
     WeightReport
-        Kish's effective number of rows, the share of the largest weight, and the Pareto shape of the largest weights;
-        with warnings.
+        Kish's effective number of rows, share of the largest weight, Pareto shape of the largest weights, and warnings.
 
     Raises
     ------

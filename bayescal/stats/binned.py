@@ -31,8 +31,7 @@ from bayescal.stats.sums import added, effective_number, ratio, row_counts, unit
 class BinnedCounts(Counted):
     """Numbers of rows and sums over rows, by bin and outcome.
 
-    Counts from different batches, files or workers can be added; the row counts of the sum equal those of a single pass
-    over all rows.
+    Counts of batches, files or workers can be added; the row counts of the sum equal those of one pass over all rows.
 
     Parameters
     ----------
@@ -180,8 +179,7 @@ class BinnedCounts(Counted):
             A pandas, polars (eager or lazy), dask or pyspark data frame, a pyarrow Table or a duckdb relation. It is
             not modified.
         outcome : str, default "outcome"
-            Column of observed outcomes: 0 and 1, or booleans. ``y_true=`` is accepted for it, and ``y_prob=`` for
-            `confidence`.
+            Column of outcomes: 0 and 1, or booleans. ``y_true=`` is accepted for it, and ``y_prob=`` for `confidence`.
         confidence : str, default "confidence"
             Column of probabilities stated for outcome 1, in [0, 1]. The edges are converted to the type of this column,
             float32 or float64, so that every engine returns the same numbers of rows as `from_arrays`.

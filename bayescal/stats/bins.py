@@ -237,8 +237,7 @@ def equal_effective_mass_edges(
     number. They cannot be similar everywhere if single rows outweigh their neighbours, or if many rows have the same
     confidence. A row that has most of the total weight widens its bin, at the expense of the others.
 
-    Scaling all weights changes nothing. The edges depend on the rows, so compute them once and use the same edges for
-    all batches.
+    Scaling all weights changes nothing. The edges depend on the rows: compute them once, and use them for all batches.
 
     References
     ----------

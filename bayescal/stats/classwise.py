@@ -360,8 +360,7 @@ def error_correlation(counts: Sequence[BinnedCounts], joint: Floats | None) -> t
     The residual of row i for class k is :math:`r_{ik} = w_i (z_{ik} - p_{ik})`. The contribution of the row to the
     plug-in ECE of class k is :math:`\mathrm{sign}(g_b) r_{ik}`, where :math:`g_b` is the observed gap of its bin; this
     is the influence function of the ECE, up to a constant. Its second moments are sums of `joint` (see
-    `joint_residuals`) with these signs. Residuals have mean 0 under calibration, so their second moments are not
-    centred.
+    `joint_residuals`) with these signs. Residuals have mean 0 under calibration, so the moments are not centred.
 
     Without joint sums, residuals have the covariance of a multinomial distribution, because classes exclude each other:
     :math:`S a_k [k = l] - a_k a_l` with :math:`S = \sum_k a_k` and the observed variance of each class. Contributions

@@ -96,8 +96,6 @@ def count_file(
 
     Parameters
     ----------
-    path : str or Path
-        The file. Its content decides its format; text may be compressed with gzip.
     label : str
         Column of labels: numbers or true/false, or text with `classes` or with class names after `prob_prefix`.
         ``y_true=`` is accepted for it, and ``y_prob=`` for `prob`.

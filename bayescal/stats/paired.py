@@ -52,15 +52,13 @@ class PairedCounts(Counted):
         Sums of weights and of squared weights.
     loss_difference : LossSums of shape (), or None
         Sums of the difference between the squared errors (outcome - confidence)^2 of the first and the second
-        classifier, and of its square, for the difference of Brier scores. None if the counts of a classifier lack
-        these sums.
+        classifier, and of its square, for the difference of Brier scores. None if a classifier lacks these sums.
     log_loss_difference : LossSums of shape (), or None
         The same sums of the difference between log losses, over rows where both are finite; the others are counted.
         None if the counts include a file without these sums.
     area_correlation : float or None
         Correlation of the influences of rows on the two areas under the ROC curve, computed by `compare` from the rows.
-        None for sums of counts and for counts without ranks; the joint cells then give an approximation. Files do not
-        contain it.
+        None for sums of counts and for counts without ranks; the joint cells then give an approximation. Files lack it.
     clusters : PairedClusters or None
         Sums over clusters of rows whose outcomes may depend; None if rows are independent.
     risk_correlation : float or None

@@ -135,10 +135,9 @@ def evaluate(
     mean risk at t. This solves Greenwood's formula for the number of rows without using the bin's own events. Without
     censoring before the horizon, :math:`n_b^* = n_b`, and every number equals that of `bayescal.evaluate`.
 
-    With `cluster`, effective numbers are divided by design effects, as in `bayescal.evaluate`. The pseudo-outcome
-    of a row takes the place of its outcome: the derivative of :math:`n_b F_b(t)` with respect to the weight of the row,
-    which is the outcome itself without censoring. The variances of the Brier score and of the AUC are those over
-    clusters.
+    With `cluster`, effective numbers are divided by design effects, as in `bayescal.evaluate`. A pseudo-outcome
+    replaces the outcome of a row: the derivative of :math:`n_b F_b(t)` with respect to the weight of the row, which is
+    the outcome itself without censoring. The variances of the Brier score and of the AUC are between clusters.
 
     At one time, events come before censorings. A row censored exactly at the horizon is known to be free of events by
     then. Other programs count such rows as unknown in the Brier score, which changes it where many rows are censored
@@ -221,8 +220,7 @@ def evaluate_counts(
     Raises
     ------
     TypeError
-        If `counts` is not `SurvivalCounts`, an option is unknown to the model, or `cluster` is given, which needs the
-        rows.
+        If `counts` is not `SurvivalCounts`, the model lacks an option, or `cluster`, which needs the rows, is given.
     ValueError
         If the horizon is not on the grid or no row reaches it, or as for `bayescal.survival.evaluate`.
 

@@ -271,8 +271,7 @@ class SurvivalComparison(Comparison):
         Raises
         ------
         ValueError, TypeError
-            If there is no such model, or there are more than two and no names are given; or if all risks that a model
-            states are 0.
+            If there is no such model, or there are more than two and no names; or all risks that a model states are 0.
         """
         i, j = self._pair(first, second)
         values = self.observed_expected.values
@@ -336,8 +335,7 @@ def compare(
     bins, binning, cause, weights, model, draws, **options
         As for `bayescal.survival.evaluate`. If edges are chosen from the rows, each model has its own.
     rng : None, int, SeedSequence or Generator
-        Randomness. All models are drawn with the same random numbers, so that two names of one model differ by exactly
-        0.
+        Randomness. All models have the same random numbers, so that two names of one differ by exactly 0.
 
     Returns
     -------

@@ -44,8 +44,6 @@ def count_file(
 
     Parameters
     ----------
-    path : str or Path
-        The file. Its content decides its format; text may be compressed with gzip.
     time, event, risk : str
         Columns of times, kinds of exit and stated risks, as for `bayescal.survival.evaluate`.
     times : array-like of float, shape (n_times,)

@@ -215,6 +215,7 @@ class SurvivalEvaluation(Evaluation):
         return wording.table_row(self.observed_expected, NAME, prob, observed_ratio(self.counts), expected)
 
     def sheet(self, *, whole: bool = False, estimands: Iterable[EstimandLike] | None = None) -> _render.Sheet:
+        """Return the sentence, table and remarks that printing shows; see `Evaluation.sheet`."""
         sheet = super().sheet(whole=whole, estimands=estimands)
         if estimands is not None or not expects_events(self.counts):
             return sheet
@@ -241,6 +242,7 @@ class SurvivalEvaluation(Evaluation):
 
     @property
     def remarks(self) -> tuple[str, ...]:
+        """Warnings about the interval, which are printed below the table; empty if no problem is known."""
         return (*super().remarks, *_doubts(self.counts), *_censoring_remarks(self.counts))
 
 
@@ -377,6 +379,7 @@ class SurvivalHorizons(ByLabel[SurvivalEvaluation]):
         )
 
     def sheet(self, *, whole: bool = False, estimand: EstimandLike = "ece") -> _render.Sheet:
+        """Return the sentence, table and remarks that printing shows, as data; it always has all rows."""
         d = min(wording.decimals(each.ece) for each in self.values())
         rows = [
             [

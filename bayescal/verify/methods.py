@@ -238,8 +238,7 @@ def squared_l2_interval(counts: BinnedCounts, prob: float) -> Interval:
     Returns
     -------
     (low, high, estimate) : tuple of float
-        The ends; and the debiased estimate, or 0 if it is negative. If the interval excludes 0, its lower end is
-        positive.
+        The ends; and the debiased estimate, or 0 if negative. If the interval excludes 0, its lower end is positive.
 
     Raises
     ------

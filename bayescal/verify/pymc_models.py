@@ -1,8 +1,7 @@
 """PyMC versions of the models, used to check the closed forms and as a starting point for other priors.
 
 Each function returns a `pymc.Model`, so ``with dirichlet_model(counts): pymc.sample()`` samples it. The only inputs it
-shares with the closed-form samplers are the counts (with weights: Kish's effective numbers) and the constants of the
-prior.
+shares with the closed-form samplers are counts (with weights: Kish's effective numbers) and constants of the prior.
 
 Constants of a prior are arguments. To replace a prior by another, add the difference of their log densities to a model.
 This replaces the Normal prior of the intercept by a Student t, for which there is no closed form::
@@ -269,8 +268,7 @@ def calibrated_model(counts: Counts, **prior: Any) -> pm.Model:
     Returns
     -------
     pymc.Model
-        Variables as in `shrinkage_model`; ``gap`` and ``ece`` are 0, except for saturated bins, which have their own
-        model.
+        Variables as in `shrinkage_model`; ``gap`` and ``ece`` are 0, except for saturated bins, with their own model.
 
     Examples
     --------

@@ -98,8 +98,7 @@ class CalibrationCurve(_presented.Presented):
     counted : str, default ""
         The bins of the counts in words, if the rows were counted in bins before.
     contradicted : float, default 0
-        Number of rows with a score of exactly 0 and outcome 1, or 1 and 0; their share of the weight if rows have
-        weights.
+        Number of rows with a score of exactly 0 and outcome 1, or 1 and 0; of weighted rows, their share of the weight.
     of_rows : tuple of str
         Remarks on the rows: how probabilities were read, and mistakes such as a reversed event.
 
@@ -220,8 +219,7 @@ class CalibrationCurve(_presented.Presented):
         Parameters
         ----------
         prob : float, default 0.95
-            Probability of the interval at each score, in (0, 1). The whole curve lies within the band with smaller
-            probability.
+            Probability of the interval at each score, in (0, 1); the whole curve lies in the band with a smaller one.
         """
         return CurveBand(self.score, *self.curve.interval(prob))
 
@@ -357,6 +355,7 @@ class CalibrationCurve(_presented.Presented):
         return wording.decimals(self.ici)
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
+        """Return the sentence, table and remarks that printing shows, as data; it always has all rows."""
         columns = ("mean", "sd", "low", "high")
         rows = [
             [ERRORS[row["quantity"]][0], *(_render.number(row[name], self._decimals) for name in columns)]

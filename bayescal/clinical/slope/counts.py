@@ -99,8 +99,7 @@ class LogitCounts(Sums):
     Notes
     -----
     Within a cell, the mean logit follows from the mean and the variance of the probabilities by a Taylor expansion of
-    second order, whose error is below 5e-6 for cells of 0.05. Probabilities of exactly 0 and 1 have no logit and are
-    counted apart.
+    second order, whose error is below 5e-6 for cells of 0.05. Exact 0 and 1 have no logit and are counted apart.
 
     Examples
     --------

@@ -231,8 +231,7 @@ def recalibration_posterior(counts: LogitCounts, *, prior: Any = WEAK) -> Recali
 
     Rows at exactly 0 or 1 must agree with their outcome. They have probability 1 at every positive slope, and are left
     out. `prior` is "weak", "jeffreys", "flat", or a pair of standard deviations: the shift at the mean logit is Normal
-    around 0, the slope Normal around 1. The mean logit is weighted by p (1 - p), so that the prior does not depend on
-    outcomes.
+    around 0, the slope Normal around 1. The mean logit is weighted by p (1 - p), so that no prior depends on outcomes.
 
     Refused are rows that contradict a probability of 0 or 1; no rows with a probability between 0 and 1, or equal ones;
     a flat prior if the posterior is improper, because outcomes are separated; rows at 0 or 1 that agree with their

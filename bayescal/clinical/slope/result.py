@@ -226,6 +226,7 @@ class Recalibration(_presented.Presented):
         )
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
+        """Return the sentence, table and remarks that printing shows, as data; it always has all rows."""
         header = ("", "mean", "sd", "2.5 %", "97.5 %", "if calibrated")
         rows = [
             [QUANTITIES[key][0], *map(_number, numbers), f"{calibrated:g}"]
@@ -336,6 +337,7 @@ class GroupedRecalibration(OfGroups[Recalibration]):
         return f"{extremes} For all rows, {overall[:1].lower()}{overall[1:]}"
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
+        """Return the sentence, table and remarks that printing shows, as data; it always has all rows."""
         header = (self.name, "rows", *(f"{words}, 95 %" for words, _ in QUANTITIES.values()))
         named = self._named()
         rows = [[label, str(each.counts.n_rows), *_cells(each)] for label, each in named]

@@ -219,8 +219,7 @@ class ShrinkagePosterior:
 
         It is the marginal likelihood of exact calibration divided by the average marginal likelihood of the others.
 
-        A value above 1 means that the outcomes support exact calibration [1]_. Values above exp(700) are returned as
-        exp(700).
+        A value above 1 means that outcomes support exact calibration [1]_. Values above exp(700) become exp(700).
 
         References
         ----------

@@ -91,27 +91,21 @@ def _joined(parts: list[Cells]) -> Cells:
 
 
 def adaptive_nodes(
-    bins: DriftingBins,
-    frame: Frame,
-    log_likelihood: LogLikelihood,
-    *,
-    tolerance: float,
-    floor: float,
-    once_more: bool = False,
+    bins: DriftingBins, frame: Frame, likelihood: LogLikelihood, *, tolerance: float, floor: float, again: bool = False
 ) -> tuple[Nodes, float]:
     """Make Gauss-Legendre rules on cells that are halved until the posterior is smooth in each cell.
 
-    `frame` has an approximate main mode; its fields are scalars. As a function of each logit, `log_likelihood` must
+    `frame` has an approximate main mode; its fields are scalars. As a function of each logit, `likelihood` (a log) must
     decrease on both sides of the logit of the observed share. `tolerance` is that of the error of a cell, relative to
     the marginal likelihood, or to exp(floor) if that is larger: with a `floor` derived from other sub-models, few cells
-    are used if this sub-model is negligible. `once_more` halves all cells in both directions at the end. Also return
+    are used if this sub-model is negligible. `again` halves all cells in both directions at the end. Also return
     the share of the mass in cells that did not converge; 0 except in extreme cases.
     """
-    cells, log_density, unfinished = _refine(bins, frame, log_likelihood, tolerance, floor)
-    if once_more:
+    cells, log_density, unfinished = _refine(bins, frame, likelihood, tolerance, floor)
+    if again:
         for along_t in (True, False):
             cells = cells.halved(np.full(len(cells.low_t), along_t))
-        log_density = _log_density(bins, frame, cells, log_likelihood)
+        log_density = _log_density(bins, frame, cells, likelihood)
     return _nodes(frame, cells, log_density), unfinished
 
 
@@ -373,7 +367,7 @@ def integrate(bins: BinLikelihoods) -> dict[str, IntegratedSubModel]:
         lambda eta: bins.log_likelihood(eta, "sparse", None),
         tolerance=bins.step**4 * resolution.tolerance,
         floor=max(model.log_evidence for model in models.values()) - drifts.HOPELESS / 2,
-        once_more=resolution.cells_once_more,
+        again=resolution.cells_once_more,
     )
     return models | {last: IntegratedSubModel(True, "sparse", *nodes)}
 
