@@ -1,6 +1,8 @@
-"""Measure how often intervals of the posterior of a subpopulation contain the truth: responses of 0 and 1 and real
-ones, weights, scores related to the response, and two groups; write docs/explanation/cumulative_posterior.md: part of
-`make coverage`.
+"""Measure how often intervals of the posterior of a subpopulation contain the truth; write
+docs/explanation/cumulative_posterior.md: part of `make coverage`.
+
+Responses are 0 and 1, also rare, and real, also with unequal variances; further families have weights, scores related
+to the response, and two groups.
 """
 
 import argparse
@@ -29,9 +31,19 @@ RESPONSES: dict[str, Callable[[Floats, np.random.Generator], Floats]] = {
     "length of stay": lambda mean, rng: rng.exponential(mean),
     "cost": lambda mean, rng: mean * rng.lognormal(-0.5, 1.0, len(mean)),
 }
-#: Kinds of data sets: which responses, ties, weights, mean responses of others, and whether two groups are compared.
+#: Kinds of data sets: which responses, their standard deviations, ties, weights, mean responses of others, and whether
+#: two groups are compared.
 #: "0 or 1" are the 120 kinds of the study of intervals without a model.
-PLAIN = {"response": "0 or 1", "ties": "none", "weights": "none", "base": "constant", "compared": "full population"}
+PLAIN = {
+    "response": "0 or 1", "spread": "equal", "ties": "none", "weights": "none", "base": "constant",
+    "compared": "full population",
+}  # fmt: skip
+#: Mean responses of others, and the factor of differences: responses stay positive, and probabilities below 1.
+BASES: dict[str, tuple[Callable[[Floats], Floats], float]] = {
+    "constant": (lambda score: np.full(len(score), 0.4), 1.0),
+    "rising": (lambda score: 0.25 + 0.5 * score, 0.6),
+    "rare": (lambda score: np.full(len(score), 0.06), 0.15),
+}
 FAMILIES: dict[str, tuple[dict[str, str], dict[str, tuple[Any, ...]]]] = {
     "0 or 1": ({}, {"share": SHARES, "shape": SHAPES, "ties": TIES, "difference": tuple(DIFFERENCES)}),
     "real responses": (
@@ -41,6 +53,11 @@ FAMILIES: dict[str, tuple[dict[str, str], dict[str, tuple[Any, ...]]]] = {
             "share": (0.1, 0.5),
             "difference": ("none", "constant", "changing sign", "wave"),
         },
+    ),
+    "rare outcomes": ({"shape": "rising", "base": "rare"}, {"share": (0.1, 0.5), "difference": tuple(DIFFERENCES)}),
+    "unequal variances": (
+        {"shape": "rising", "response": "Normal", "spread": "members 3 x"},
+        {"share": (0.1, 0.5), "difference": ("none", "constant", "changing sign", "wave")},
     ),
     "weights": ({"shape": "rising", "weights": "gamma"}, {"share": (0.1, 0.5), "difference": tuple(DIFFERENCES)}),
     "responses rise with the score": (
@@ -75,22 +92,19 @@ def truth_of(cell: dict[str, Any]) -> Floats:
     member = share_of_members(cell["share"], cell["shape"], GRID)
     both = cell["compared"] == "another group"
     total = (member * (1 - member) if both else member).sum()
-    step = member * (1 - member) * DIFFERENCES[cell["difference"]](GRID) * scale_of(cell)
+    step = member * (1 - member) * DIFFERENCES[cell["difference"]](GRID) * BASES[cell["base"]][1]
     return np.append(0, np.cumsum(step) / total)
-
-
-def scale_of(cell: dict[str, Any]) -> float:
-    """Differences are smaller if the base rises, so that responses stay positive and probabilities below 1."""
-    return 0.6 if cell["base"] == "rising" else 1.0
 
 
 def data_set(cell: dict[str, Any], rng: np.random.Generator) -> tuple[Any, ...]:
     """Response, score, member and weights of one data set."""
     score = rng.random(N_ROWS)
     member = rng.random(N_ROWS) < share_of_members(cell["share"], cell["shape"], score)
-    base = 0.4 if cell["base"] == "constant" else 0.25 + 0.5 * score
-    mean = base + scale_of(cell) * DIFFERENCES[cell["difference"]](score) * member
+    base, factor = BASES[cell["base"]]
+    mean = base(score) + factor * DIFFERENCES[cell["difference"]](score) * member
     response = RESPONSES[cell["response"]](np.clip(mean, 0, None), rng)
+    if cell["spread"] == "members 3 x":
+        response = np.where(member, mean + 3 * (response - mean), response)
     if cell["ties"] == "0.01":
         score = score.round(2)
     return response, score, member, rng.gamma(1.0, size=N_ROWS) if cell["weights"] == "gamma" else None
