@@ -360,7 +360,7 @@ TABLE = (
     Meant("sz spiegelhalter spiegelhalterz zvalue", "Spiegelhalter's Z is", ("z",),
           "bayescal.clinical.calibration_tests(y_true, y_prob).z"),
     Meant("sp pspiegelhalterz", "The P-value of Spiegelhalter's Z is", ("p_spiegelhalter",)),
-    Meant("hl chisq chisquared chi2 xsquared statistic hosmerlemeshow", "The Hosmer-Lemeshow statistic is",
+    Meant("hl chisq chisquared chi2 xsquared hosmerlemeshow", "The Hosmer-Lemeshow statistic is",
           ("hosmer_lemeshow.chi_squared",), "bayescal.clinical.calibration_tests(y_true, y_prob).hosmer_lemeshow"),
     Meant("df parameter dof", "Degrees of freedom are", ("hosmer_lemeshow.df",)),
     Meant("standardised standardisednetbenefit standardizednetbenefit snb standardnetbenefit",

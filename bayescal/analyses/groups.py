@@ -264,7 +264,9 @@ def evaluate_class_counts(
 def _draw_pooled(counts: tuple[BinnedCounts, ...], seed: int, arguments: dict[str, Any]) -> BinDraws:
     """Draw the bins of the pairs of all classes; their effective number is divided by `PAIRS_EFFECT`."""
     if any(clusters_of(each) is not None for each in counts):
-        raise ValueError("pooled errors need independent rows, and these are in clusters: leave out `cluster`.")
+        raise ValueError("Pooled errors need independent rows; these are in clusters and have no pooled error.")
+    if any(each.bins != counts[0].bins for each in counts):
+        raise ValueError('Pooled errors need the same bins for all classes, as with `binning="equal-width"`.')
     pairs = sum(counts[1:], counts[0])
     pairs = replace(pairs, weight_sq=pairs.weight_sq * PAIRS_EFFECT)
     return evaluate_one(pairs, rng=np.random.SeedSequence((seed, PAIRS_SEED)), **arguments).bin_draws

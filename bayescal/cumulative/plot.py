@@ -154,10 +154,10 @@ def mean_responses(rows: Responses, n_bins: int, binning: str) -> MeanResponses:
     """Average rows of positive weight in bins of equal width, or of nearly equal effective numbers of rows."""
     weight = np.ones(len(rows)) if rows.weight is None else rows.weight
     low, high = rows.score[weight > 0].min(), rows.score[weight > 0].max()
-    place = np.clip((rows.score - low) / (high - low or 1.0), 0, 1)
     if binning == EQUAL_WIDTH:
-        edges = np.linspace(0, 1, n_bins + 1)
-    else:
+        place, edges = np.clip((rows.score - low) / (high - low or 1.0), 0, 1), np.linspace(0, 1, n_bins + 1)
+    else:  # ranks of scores, because scores may have any range
+        place = np.unique(rows.score, return_inverse=True)[1] / len(rows)
         edges = equal_effective_mass_edges(place, weight, n_bins)
     bin_of_row = np.clip(np.searchsorted(edges, place, side="right") - 1, 0, len(edges) - 2)
     total, score, response = (
@@ -181,7 +181,8 @@ def plot_subpopulation(
     """Draw mean responses of a subpopulation and of the full population by score, above the cumulative difference.
 
     The upper axes show the mean response against the mean score in each bin: members dark, the full population light.
-    The lower axes are those of `plot_cumulative`, which need no bins and show short intervals that bins hide.
+    The lower axes are those of `plot_cumulative`, which need no bins and show short intervals that bins hide. The worst
+    interval of scores is shaded in both.
 
     Parameters
     ----------
@@ -205,7 +206,7 @@ def plot_subpopulation(
     Raises
     ------
     ValueError, TypeError
-        If `sub` has another type or no rows, `bins` is not a positive integer, or `binning` is unknown.
+        If `sub` has another type, `axes` are not two axes, `bins` is not a positive integer, or `binning` is unknown.
 
     Examples
     --------
@@ -220,14 +221,19 @@ def plot_subpopulation(
     """
     if not isinstance(sub, SubpopulationDifference):
         rule = "`sub` must be a SubpopulationDifference from `bayescal.cumulative.subpopulation`"
-        raise TypeError(f"{rule}, not {type(sub).__name__}.")
+        hint = "; `plot_cumulative` draws its curve" if isinstance(sub, Cumulative) else ""
+        if isinstance(sub, SubpopulationScreen):
+            hint = f"; draw one group, as in `plot_subpopulation(screen[{next(iter(sub))!r}])`"
+        raise TypeError(f"{rule}, not {type(sub).__name__}{hint}.")
     bins = _checks.whole_number("bins", bins)
     _checks.one_of("binning", binning, (EFFECTIVE, EQUAL_WIDTH))
     if axes is None:
         first = drawing.axes_or_new(None, figsize=(6.4, 8.2))
         first.figure.clear()
         axes = first.figure.subplots(2, 1, height_ratios=[3, 4])
-    upper, lower = np.ravel(axes)
+    if (axes := np.ravel(axes)).size != 2:
+        raise ValueError(f"`axes` must be two axes, as from `plt.subplots(2, 1)`, not {axes.size}.")
+    upper, lower = (drawing.require_axes("axes", each) for each in axes)
     colours = drawing.palette(upper)
     groups = (
         (sub.rows, "full population", _checks.color("color", None, colours.grey), "s"),
@@ -248,6 +254,8 @@ def plot_subpopulation(
     drawing.key_above(upper, small=small)
     drawing.finished(upper, small=small)
     plot_cumulative(sub, lower, prob=prob, color=color, worst_color=worst_color)
+    marked = next(each for each in lower.patches if each.get_gid() == "worst interval").get_facecolor()
+    upper.axvspan(*sub.worst_interval, color=marked, linewidth=0, zorder=0, gid="worst interval")
     return np.array([upper, lower])
 
 
@@ -325,13 +333,10 @@ def _axes(ax: "Axes", cd: Any, points: CumulativePoints, *, small: bool) -> None
     ax.set_xticks(points.tick_share[::every], score_labels(points.tick_score[::every]))
     ax.set_xlim(0, 1)
     ax.set_xlabel(f"score (axis: {_share_of(cd)})", fontsize=drawing.SMALL)
-    rises = (
-        "scores are too low"
-        if isinstance(cd, CumulativeDifference)
-        else f"{getattr(cd, 'names', ['subgroup'])[0]} is higher"
-    )
+    rises = "scores are too low" if isinstance(cd, CumulativeDifference) else "subgroup is higher"
+    said = " minus ".join(cd.names) if hasattr(cd, "names") else f"rises where {rises}"
     height = max(16, int(drawing.characters(ax, drawing.SMALL) * ax.bbox.height / ax.bbox.width))
-    words = ["cumulative difference"] if small else ["cumulative difference", f"(rises where {rises})"]
+    words = ["cumulative difference"] if small else ["cumulative difference", f"({said})"]
     lines = (
         [" ".join(words)] if len(" ".join(words)) <= height else [each for part in words for each in wrap(part, height)]
     )

@@ -23,9 +23,11 @@ LARGE_GRID_ERROR = 10
 POOL = (
     "Half of the draws of each statistic come from the posterior of the segments model, half from a confidence "
     "distribution that removes the upward bias of the plug-in value. This is a pool, not the posterior of one model; "
-    'use `model="segments"` for joint draws of the statistics and the curve. The draws of the two statistics are not '
-    "coupled, so those of the Kolmogorov-Smirnov statistic can exceed those of the Kuiper statistic, although this is "
-    "impossible for a population."
+    'use `model="segments"` for joint draws of the statistics and the curve.'
+)
+NOT_JOINT = (
+    "The mean of the Kolmogorov-Smirnov statistic is above that of the Kuiper statistic, which is impossible for a "
+    "population: the draws of the two are not joint."
 )
 
 
@@ -65,6 +67,11 @@ class CurvePosterior(_presented.Presented, ABC):
     def kolmogorov_smirnov(self) -> Draws:
         """Draws of the Kolmogorov-Smirnov statistic G; G <= D <= 2 G holds in each draw of "segments"."""
         return Draws(self.drawn.kolmogorov_smirnov, "kolmogorov_smirnov", self._origin)
+
+    def _about_pool(self) -> list[str]:
+        """Say where pooled draws come from, and why the printed mean of G may be above that of D."""
+        d, g = (round(float(getattr(self, name).mean()), self._decimals) for name in NAMES)
+        return [*[POOL] * (self.model == POOLED), *[NOT_JOINT] * (g > d)]
 
     @property
     def score(self) -> Floats:
@@ -264,7 +271,7 @@ class CumulativePosterior(CurvePosterior):
         drift, exact = self.sub_models["logistic"], float(np.mean(kuiper(self.drawn.curve) <= ROUNDING))
         return [
             f"Probability of a Kuiper statistic of 0 (exact calibration): {share(self.p_zero)}.",
-            *[POOL] * (self.model == POOLED),
+            *self._about_pool(),
             f"Segments model: probability {share(drift)} of a smooth drift, {share(exact)} of exact calibration, "
             f"{share(max(1 - drift - exact, 0.0))} of errors in segments of scores.",
         ]

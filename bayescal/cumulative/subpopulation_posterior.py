@@ -10,7 +10,7 @@ from bayescal._arrays import Floats, Ints
 from bayescal._meant import public
 from bayescal.cumulative.draws import MODELS, PATHS, POOLED, ROUNDING, along, from_0, mean_if_different, pooled
 from bayescal.cumulative.matched import MatchedBins, MatchedRows, matched_bins
-from bayescal.cumulative.posterior_result import POOL, CurvePosterior, share
+from bayescal.cumulative.posterior_result import CurvePosterior, share
 from bayescal.cumulative.segments import NormalSegments
 from bayescal.cumulative.statistics import FEW_RARE_OUTCOMES, kolmogorov_smirnov, kuiper
 from bayescal.draws import fingerprint
@@ -157,7 +157,7 @@ class SubpopulationPosterior(CurvePosterior):
         equal = float(np.mean(kuiper(self.drawn.curve) <= ROUNDING))
         return [
             f"Probability of a Kuiper statistic of 0 (equal means at every score): {share(self.p_zero)}.",
-            *[POOL] * (self.model == POOLED),
+            *self._about_pool(),
             f"Segments model: probability {share(self.p_drift)} of a smooth drift, {share(equal)} of equal means, "
             f"{share(max(1 - self.p_drift - equal, 0.0))} of differences in segments of scores.",
         ]

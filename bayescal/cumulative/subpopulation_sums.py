@@ -214,11 +214,7 @@ def _local_moments(
 
 
 def _moments_of_difference(
-    moments: LocalMoments,
-    low: Indices,
-    high: Indices,
-    members: tuple[Floats, Floats, Floats],
-    others: tuple[Floats, Floats],
+    moments: LocalMoments, low: Indices, high: Indices, members: tuple[Floats, ...], others: tuple[Floats, Floats]
 ) -> tuple[Floats, Floats]:
     second, third = moments.around(low, high)
     (member, member_sq, member_cubes), (other, other_sq) = members, others

@@ -195,11 +195,5 @@ def _name_small(ax: "Axes", priors: Sequence[str], colours: Mapping[str, Any]) -
         )
     for model, colour in colours.items():
         ax.plot([], [], color=colour, linewidth=3, label=model)
-    ax.legend(
-        loc="lower center",
-        bbox_to_anchor=(0.5, 1),
-        ncols=len(colours),
-        frameon=False,
-        fontsize=drawing.TINY,
-        handlelength=1,
-    )
+    place: dict[str, Any] = {"loc": "lower center", "bbox_to_anchor": (0.5, 1), "ncols": len(colours)}
+    ax.legend(**place, frameon=False, fontsize=drawing.TINY, handlelength=1)

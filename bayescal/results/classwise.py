@@ -177,6 +177,19 @@ class ClasswiseEvaluation(Evaluations):
             Weights w of the classes, which sum to 1; by default the observed frequencies.
         squared : bool, default False
             Whether to return the squared error, without the root.
+
+        Raises
+        ------
+        ValueError
+            If `frequency` has another length, negative values, or another sum than 1.
+
+        Examples
+        --------
+        >>> import bayescal as bc
+        >>> digits = bc.datasets.load_digits()
+        >>> by_class = bc.evaluate(digits.y_true, digits.y_prob["naive_bayes"], target="classwise", rng=1)
+        >>> by_class.marginal_calibration_error(squared=True)
+        Draws(squared_marginal_calibration_error: mean 0.004257, 95 % interval [0.002986, 0.00583], 4000 draws)
         """
         squares = Draws(self.draws("l2_error").values ** 2)
         mean = marginal_mean(squares, self._frequency if frequency is None else frequency).values
@@ -189,6 +202,11 @@ class ClasswiseEvaluation(Evaluations):
         It is the event-pooled calibration of Kuleshov and Liang (2015), "Calibrated structured prediction", Advances in
         Neural Information Processing Systems 28, with one event per class. The variance of the errors of a row is at
         most twice that of independent pairs, so their effective number is halved.
+
+        Parameters
+        ----------
+        estimand : str, Estimand or callable, default "ece"
+            An unsigned error of calibration, as "l2_error".
 
         Raises
         ------
