@@ -17,8 +17,9 @@ SEVERAL = 5
 BINS = 64
 #: Standard deviation of the kernel that averages variances: at least so many rows, or a share of all rows.
 ROWS_OF_KERNEL, SHARE_OF_KERNEL = 100.0, 0.1
-#: Rows of each group whose variance has the ratio 1 to that of both groups.
-ROWS_OF_VARIANCE = 10.0
+#: Further rows of each group whose variance has the ratio 1 to that of both groups: so many times the kurtosis - 1,
+#: because rare responses determine variances poorly, but at least so many.
+PER_KURTOSIS, ROWS_OF_VARIANCE = 4.0, 10.0
 #: Signs of the two groups in their difference.
 SIGNS = np.array([[1.0], [-1.0]])
 
@@ -175,14 +176,15 @@ class MatchedBins:
     mean: Floats  # responses, shape (2, n_bins)
     squares: Floats  # weighted sum of squares of responses, shape (2, n_bins)
     per_variance: Floats  # variance of `difference` / that of a response of each group, shape (2, n_bins)
+    kurtosis: float  # of a response around the mean of its cell
     of_both: bool  # whether two groups are compared, so that masses sum to 1
 
     def noise(self, difference: Floats) -> tuple[Floats, float]:
         """Return the variance of `difference` given smoother differences, and the standard deviation of a response.
 
         Variances are those of responses around their smoother means. They are averaged over neighbouring bins, because
-        a bin with few rare outcomes would have a small variance and a small difference. Each group has one ratio to
-        this average; ten further rows of each group have the ratio 1.
+        a bin with few rare outcomes would have a small variance and a small difference. The ratio of each group to this
+        average over both groups is first that of all bins, shrunk to 1, then that of neighbouring bins, shrunk to it.
         """
         total = self.weight.sum(axis=0)
         centre = (self.weight * self.mean).sum(axis=0) / total
@@ -190,21 +192,26 @@ class MatchedBins:
         around = np.maximum(self.squares - 2 * mean * self.weight * self.mean + mean**2 * self.weight, 0.0)
         # responses without noise have rounding errors only
         whole = max(float(around.sum()), 1e-12 * float(self.squares.sum()), 1e-250) / float(total.sum())
+        further = max(PER_KURTOSIS * (self.kurtosis - 1), ROWS_OF_VARIANCE)
         rows = (self.weight**2 / self.weight_sq).sum(axis=0)
         place = np.cumsum(rows) - rows / 2
         width = max(ROWS_OF_KERNEL, SHARE_OF_KERNEL * float(rows.sum()))
         kernel = np.exp(-0.5 * ((place[:, None] - place) / width) ** 2)
         of_bin = np.maximum(kernel @ around.sum(axis=0) / (kernel @ total), 1e-3 * whole)
-        rows_of_group = self.weight.sum(axis=1) ** 2 / self.weight_sq.sum(axis=1)
-        ratio = around.sum(axis=1) / (self.weight * of_bin).sum(axis=1)
-        ratio = (ratio * rows_of_group + ROWS_OF_VARIANCE) / (rows_of_group + ROWS_OF_VARIANCE)
-        return (self.per_variance * ratio[:, None]).sum(axis=0) * of_bin, whole**0.5
+        ratio = np.ones_like(around)
+        for average in (np.ones_like(kernel), kernel):
+            rows = (self.weight @ average) ** 2 / (self.weight_sq @ average**2)
+            of_group = (around @ average) / ((self.weight * of_bin) @ average)
+            ratio = (rows * of_group + further * ratio) / (rows + further)
+        return (self.per_variance * ratio).sum(axis=0) * of_bin, whole**0.5
 
     def draw_masses(self, n_draws: int, rng: np.random.Generator) -> Floats:
         """Draw `mass` of the population by the Bayesian bootstrap of the rows; shape (n_draws, n_bins)."""
         rows = self.weight**2 / self.weight_sq
         weights = rng.standard_gamma(rows, (n_draws, *rows.shape)) * (self.weight / rows)
-        mass = self.mass * _harmonic(weights) / _harmonic(self.weight)
+        # the mean of a harmonic mean of Gamma variables a and b is too small by the factor 1 - 1 / (a + b + 1)
+        unbiased = self.mass * (1 + 1 / rows.sum(axis=0))
+        mass = unbiased * _harmonic(weights) / _harmonic(self.weight)
         whole = mass.sum(axis=1) if self.of_both else weights[:, 0].sum(axis=1) / self.weight[0].sum()
         return mass / whole[:, None]
 
@@ -229,6 +236,10 @@ def matched_bins(rows: MatchedRows, *, of_both: bool) -> MatchedBins:
 
     group, of_bin, each = in_bins(size), in_bins(harmonic), harmonic / size
     mass = in_bins(harmonic * total**2 / pairs)
+    weight = rows.weight.sum(axis=0)
+    residual = rows.response - np.repeat(sums.sum(axis=0) / total, rows.ends - rows.starts)
+    residual /= np.abs(residual).max() or 1.0  # fourth powers do not overflow
+    variance = weight @ residual**2 / weight.sum()
     return MatchedBins(
         upper=rows.score[rows.ends[np.append(begins[1:], len(total)) - 1] - 1],
         difference=in_bins(harmonic * (sums[0] / size[0] - sums[1] / size[1])) / of_bin,
@@ -238,5 +249,6 @@ def matched_bins(rows: MatchedRows, *, of_both: bool) -> MatchedBins:
         mean=in_bins(sums) / group,
         squares=in_bins(squares),
         per_variance=in_bins(each**2 * square) / of_bin**2,
+        kurtosis=float(weight @ residual**4 / weight.sum() / max(variance**2, 1e-250)),
         of_both=of_both,
     )

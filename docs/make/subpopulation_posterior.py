@@ -31,18 +31,23 @@ RESPONSES: dict[str, Callable[[Floats, np.random.Generator], Floats]] = {
     "length of stay": lambda mean, rng: rng.exponential(mean),
     "cost": lambda mean, rng: mean * rng.lognormal(-0.5, 1.0, len(mean)),
 }
-#: Kinds of data sets: which responses, their standard deviations, ties, weights, mean responses of others, and whether
-#: two groups are compared.
+#: Kinds of data sets: which responses, their standard deviations, ties, weights, mean responses of others, a factor of
+#: differences, and whether two groups are compared.
 #: "0 or 1" are the 120 kinds of the study of intervals without a model.
 PLAIN = {
-    "response": "0 or 1", "spread": "equal", "ties": "none", "weights": "none", "base": "constant",
+    "response": "0 or 1", "spread": "equal", "ties": "none", "weights": "none", "base": "constant", "factor": 1.0,
     "compared": "full population",
 }  # fmt: skip
-#: Mean responses of others, and the factor of differences: responses stay positive, and probabilities below 1.
-BASES: dict[str, tuple[Callable[[Floats], Floats], float]] = {
-    "constant": (lambda score: np.full(len(score), 0.4), 1.0),
-    "rising": (lambda score: 0.25 + 0.5 * score, 0.6),
-    "rare": (lambda score: np.full(len(score), 0.06), 0.15),
+#: Mean responses of others.
+BASES: dict[str, Callable[[Floats], Floats]] = {
+    "constant": lambda score: np.full(len(score), 0.4),
+    "rising": lambda score: 0.25 + 0.5 * score,
+    "rare": lambda score: np.full(len(score), 0.06),
+}
+#: Factors of the noise of members and of others, if they differ.
+SPREADS: dict[str, Callable[[Floats, NDArray[np.bool_]], Floats]] = {
+    "members 3 x": lambda score, member: np.where(member, 3.0, 1.0),
+    "members fall, others rise": lambda score, member: np.where(member, 4.2 - 4 * score, 0.2 + 2 * score),
 }
 FAMILIES: dict[str, tuple[dict[str, str], dict[str, tuple[Any, ...]]]] = {
     "0 or 1": ({}, {"share": SHARES, "shape": SHAPES, "ties": TIES, "difference": tuple(DIFFERENCES)}),
@@ -54,14 +59,25 @@ FAMILIES: dict[str, tuple[dict[str, str], dict[str, tuple[Any, ...]]]] = {
             "difference": ("none", "constant", "changing sign", "wave"),
         },
     ),
-    "rare outcomes": ({"shape": "rising", "base": "rare"}, {"share": (0.1, 0.5), "difference": tuple(DIFFERENCES)}),
+    "small differences": (
+        {"shape": "rising", "factor": 0.3},
+        {"share": (0.1, 0.5), "difference": tuple(DIFFERENCES)[1:]},
+    ),
+    "rare outcomes": (
+        {"shape": "rising", "base": "rare", "factor": 0.15},
+        {"share": (0.1, 0.5), "difference": tuple(DIFFERENCES)},
+    ),
     "unequal variances": (
-        {"shape": "rising", "response": "Normal", "spread": "members 3 x"},
-        {"share": (0.1, 0.5), "difference": ("none", "constant", "changing sign", "wave")},
+        {"shape": "rising", "response": "Normal"},
+        {
+            "spread": tuple(SPREADS),
+            "share": (0.1, 0.5),
+            "difference": ("none", "constant", "changing sign", "wave"),
+        },
     ),
     "weights": ({"shape": "rising", "weights": "gamma"}, {"share": (0.1, 0.5), "difference": tuple(DIFFERENCES)}),
     "responses rise with the score": (
-        {"shape": "rising", "base": "rising"},
+        {"shape": "rising", "base": "rising", "factor": 0.6},  # probabilities stay below 1
         {"share": (0.1, 0.5), "difference": tuple(DIFFERENCES)},
     ),
     "two groups": (
@@ -92,7 +108,7 @@ def truth_of(cell: dict[str, Any]) -> Floats:
     member = share_of_members(cell["share"], cell["shape"], GRID)
     both = cell["compared"] == "another group"
     total = (member * (1 - member) if both else member).sum()
-    step = member * (1 - member) * DIFFERENCES[cell["difference"]](GRID) * BASES[cell["base"]][1]
+    step = member * (1 - member) * DIFFERENCES[cell["difference"]](GRID) * cell["factor"]
     return np.append(0, np.cumsum(step) / total)
 
 
@@ -100,11 +116,10 @@ def data_set(cell: dict[str, Any], rng: np.random.Generator) -> tuple[Any, ...]:
     """Response, score, member and weights of one data set."""
     score = rng.random(N_ROWS)
     member = rng.random(N_ROWS) < share_of_members(cell["share"], cell["shape"], score)
-    base, factor = BASES[cell["base"]]
-    mean = base(score) + factor * DIFFERENCES[cell["difference"]](score) * member
+    mean = BASES[cell["base"]](score) + cell["factor"] * DIFFERENCES[cell["difference"]](score) * member
     response = RESPONSES[cell["response"]](np.clip(mean, 0, None), rng)
-    if cell["spread"] == "members 3 x":
-        response = np.where(member, mean + 3 * (response - mean), response)
+    if cell["spread"] != "equal":
+        response = mean + SPREADS[cell["spread"]](score, member) * (response - mean)
     if cell["ties"] == "0.01":
         score = score.round(2)
     return response, score, member, rng.gamma(1.0, size=N_ROWS) if cell["weights"] == "gamma" else None
@@ -190,8 +205,7 @@ def line_of(rows: list[Row], family: str, method: str) -> Row:
     worst = min(d, key=lambda row: row["coverage"])
     said = {"share": "{:.0%} members", "shape": "share {}", "ties": "ties {}", "difference": "difference {}"}
     where = [text.format(worst[name]) for name, text in said.items()]
-    if worst["response"] != PLAIN["response"]:
-        where.insert(0, worst["response"])
+    where[:0] = [worst[name] for name in ("response", "spread") if worst[name] != PLAIN[name]]
     return {
         "family": family,
         "method": method,
