@@ -130,10 +130,8 @@ def compared_steps(rows: MatchedRows, *, weighted: bool) -> ComparedSteps:
     weight_sq = rows.in_cells(coefficient**2)
     pairs = total**2 - rows.in_cells((rows.weight**2).sum(axis=0))
     unbiased = np.divide(total**2, pairs, out=np.zeros_like(total), where=pairs > 0)
-    variance, deviation_sq = (
-        unbiased * squares / total * weight_sq,
-        unbiased * rows.in_cells((coefficient * residual) ** 2),
-    )
+    variance = unbiased * squares / total * weight_sq
+    deviation_sq = unbiased * rows.in_cells((coefficient * residual) ** 2)
     if variance.sum() > 0:  # the variances of the two groups may differ: their sum is that of squared residuals
         variance *= deviation_sq.sum() / variance.sum()
     second, third = LocalMoments.of_rows(rows.score, rows.response).around(rows.starts, rows.ends)
@@ -239,7 +237,7 @@ def matched_bins(rows: MatchedRows, *, of_both: bool) -> MatchedBins:
     weight = rows.weight.sum(axis=0)
     residual = rows.response - np.repeat(sums.sum(axis=0) / total, rows.ends - rows.starts)
     residual /= np.abs(residual).max() or 1.0  # fourth powers do not overflow
-    variance = weight @ residual**2 / weight.sum()
+    variance = float(weight @ residual**2 / weight.sum())
     return MatchedBins(
         upper=rows.score[rows.ends[np.append(begins[1:], len(total)) - 1] - 1],
         difference=in_bins(harmonic * (sums[0] / size[0] - sums[1] / size[1])) / of_bin,
@@ -249,6 +247,6 @@ def matched_bins(rows: MatchedRows, *, of_both: bool) -> MatchedBins:
         mean=in_bins(sums) / group,
         squares=in_bins(squares),
         per_variance=in_bins(each**2 * square) / of_bin**2,
-        kurtosis=float(weight @ residual**4 / weight.sum() / max(variance**2, 1e-250)),
+        kurtosis=float(weight @ residual**4 / weight.sum()) / max(variance**2, 1e-250),
         of_both=of_both,
     )

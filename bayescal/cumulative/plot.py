@@ -334,9 +334,9 @@ def _axes(ax: "Axes", cd: Any, points: CumulativePoints, *, small: bool) -> None
     ax.set_xlim(0, 1)
     ax.set_xlabel(f"score (axis: {_share_of(cd)})", fontsize=drawing.SMALL)
     rises = "scores are too low" if isinstance(cd, CumulativeDifference) else "subgroup is higher"
-    said = " minus ".join(cd.names) if hasattr(cd, "names") else f"rises where {rises}"
+    sign = " minus ".join(cd.names) if hasattr(cd, "names") else f"rises where {rises}"
     height = max(16, int(drawing.characters(ax, drawing.SMALL) * ax.bbox.height / ax.bbox.width))
-    words = ["cumulative difference"] if small else ["cumulative difference", f"({said})"]
+    words = ["cumulative difference"] if small else ["cumulative difference", f"({sign})"]
     lines = (
         [" ".join(words)] if len(" ".join(words)) <= height else [each for part in words for each in wrap(part, height)]
     )

@@ -200,12 +200,8 @@ class SubpopulationDifference(Cumulative):
     def _remarks(self) -> list[str]:
         average, error = self.average_difference, self.slope(-np.inf, np.inf).standard_error
         words = f"{self._number(average)} (standard error {self._number(error)})"
-        return [
-            f"Average difference over the subpopulation: {words}.",
-            *super()._remarks(),
-            *self._about_ends(),
-            *self._about_cells(),
-        ]
+        first = f"Average difference over the subpopulation: {words}."
+        return [first, *super()._remarks(), *self._about_ends(), *self._about_cells()]
 
     def _notes(self) -> list[str]:
         published = f'"in published sigma": value / {self._number(self.sigma)}, the sigma of Tygert (2021)'

@@ -123,12 +123,8 @@ def _wave(strength: float) -> Curve:
 
 def _one_bad_bin(strength: float) -> Curve:
     low, high = 0.8, 0.87
-    return Curve(
-        "one bad bin",
-        strength,
-        lambda p: np.clip(np.where((p > low) & (p < high), p - strength, p), 0, 1),
-        breaks=(low, high),
-    )
+    bad = lambda p: np.clip(np.where((p > low) & (p < high), p - strength, p), 0, 1)  # noqa: E731
+    return Curve("one bad bin", strength, bad, breaks=(low, high))
 
 
 def _logit(p: Floats) -> Floats:

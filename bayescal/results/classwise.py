@@ -365,12 +365,7 @@ class ClasswiseEvaluation(Evaluations):
             more = f"Not shown: {len(rows) - PRINTED_ROWS} of {len(self)} classes; see `.summary()` or `.by_class`."
             shown, remarks = rows[:PRINTED_ROWS], [more]
         remarks += [wording.null_line(self.plug_in, self.null, d), *self.remarks]
+        head = self._headline(0.95)
         return _render.Sheet(
-            self.sentence(),
-            self.spec,
-            wording.HEADER,
-            shown,
-            remarks,
-            headline=self._headline(0.95),
-            question=self.question,
+            self.sentence(), self.spec, wording.HEADER, shown, remarks, headline=head, question=self.question
         )

@@ -139,13 +139,13 @@ def test_words(of_members, of_groups):
     assert "if calibrated" not in text
     assert "per member, is at most this number" in of_members["pooled"].sentence()
     assert "with equal means at every score it would be" in of_members["pooled"].sentence()
-    assert "because members are part of means; draws do not" in text
+    assert "because members are part of the means; draws are not" in text
     assert "95 % interval" in text
     assert "This is a pool, not the posterior of one model" in of_members["pooled"].sheet().notes[1]
     both = " ".join(str(of_groups["segments"]).split())
     assert "per effective row, is at most this number" in of_groups["segments"].sentence()
     assert "95 % credible interval" in both
-    assert "members are part of means" not in both
+    assert "members are part of the means" not in both
     assert "This is a pool" not in " ".join(of_groups["segments"].sheet().notes)
     assert "cumulative difference between new and old" in of_groups["segments"].spec
 
@@ -157,13 +157,13 @@ def test_shares_that_are_left_out_are_stated():
     response = np.random.default_rng(1).random(1000)
     sub = bc.cumulative.subpopulation(response, score, member)
     assert re.search(
-        "25[.0-9]* % of the weight of the subpopulation has scores without neighbouring rows of others",
+        "Rows of the subpopulation with 25[.0-9]* % of its weight are left out: no rows of others have similar scores",
         " ".join(sub.posterior(20, rng=1).remarks),
     )
     compared = bc.cumulative.compare_subpopulations(response, score, member, ~member, names=("x", "y"))
     for text in (str(compared), str(compared.posterior(20, rng=1))):
-        assert "of the weight of x has scores without neighbouring rows of y, and is left out" in " ".join(text.split())
-        assert "of the weight of y" not in " ".join(text.split())
+        assert "% of its weight are left out: no rows of y have similar scores." in " ".join(text.split())
+        assert "Rows of y with" not in " ".join(text.split())
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -210,15 +210,10 @@ def test_intervals_of_scores_have_posteriors_of_their_rows():
     np.testing.assert_array_equal(part.posterior(200, rng=1).kuiper.values, alone.posterior(200, rng=1).kuiper.values)
     compared = bc.cumulative.compare_subpopulations(response, score, member, ~member)
     part, whole = compared.zoom(0.5, 0.9), compared.posterior(200, rng=1)
-    assert len(part.rows.score) == part.steps.n_rows.sum()
-    assert len(part.rows.starts) == len(part.steps.weight)
-    # cells have about 20 rows
-    assert (part.rows.score.min(), part.rows.score.max()) == (
-        pytest.approx(0.5, abs=0.01),
-        pytest.approx(0.9, abs=0.01),
-    )
+    alone = bc.cumulative.compare_subpopulations(response[inside], score[inside], member[inside], ~member[inside])
+    np.testing.assert_array_equal(part.curve, alone.curve)
     posterior = part.posterior(200, rng=1)
-    assert posterior.score[-1] <= part.rows.score.max()
+    np.testing.assert_array_equal(posterior.kuiper.values, alone.posterior(200, rng=1).kuiper.values)
     assert posterior.kuiper.median() < 0.1 < whole.kuiper.median()
     assert len(json.loads(posterior.to_json())["observed"]["curve"]["score"]) == len(part.steps.weight) + 1
 
@@ -254,8 +249,8 @@ def test_responses_without_noise():
     """Members have the response 1 and others 0, so that the difference is 1 up to the prior of its size."""
     score, member = np.arange(400) // 4, np.arange(400) % 4 == 0
     posterior = bc.cumulative.compare_subpopulations(1.0 * member, score, member, ~member).posterior(100, rng=1)
-    np.testing.assert_allclose(posterior.difference, 1, atol=0.03)
-    np.testing.assert_allclose(posterior.kuiper.values, 1, atol=0.03)
+    np.testing.assert_allclose(posterior.difference, 1, atol=0.05)
+    np.testing.assert_allclose(posterior.kuiper.values, 1, atol=0.05)
 
 
 # --- refusals
@@ -279,5 +274,5 @@ def test_arguments_are_checked():
         sub.posterior(1)
     score = np.arange(40.0)
     apart = bc.cumulative.subpopulation(score % 2, score, score < 20)
-    with pytest.raises(ValueError, match=r"Scores lie in \[0, 19\] and in \[20, 39\]"):
+    with pytest.raises(ValueError, match=r"first lie in \[0, 19\], those of the second in \[20, 39\]"):
         apart.posterior(rng=1)
