@@ -7,7 +7,7 @@ import numpy as np
 
 from bayescal._arrays import Bools, Floats, Indices
 from bayescal.cumulative.moments import LocalMoments
-from bayescal.cumulative.subpopulation_sums import Responses, SubpopulationSteps
+from bayescal.cumulative.subpopulation_sums import Responses, SubpopulationSteps, further_rows
 
 #: Limits of the number of rows in a cell, which is about the square root of the number of all rows.
 FEWEST_ROWS, MOST_ROWS = 4, 20
@@ -17,9 +17,6 @@ SEVERAL = 5
 BINS = 64
 #: Standard deviation of the kernel that averages variances: at least so many rows, or a share of all rows.
 ROWS_OF_KERNEL, SHARE_OF_KERNEL = 100.0, 0.1
-#: Further rows of each group whose variance has the ratio 1 to that of both groups: so many times the kurtosis - 1,
-#: because rare responses determine variances poorly, but at least so many.
-PER_KURTOSIS, ROWS_OF_VARIANCE = 4.0, 10.0
 #: Signs of the two groups in their difference.
 SIGNS = np.array([[1.0], [-1.0]])
 
@@ -174,7 +171,7 @@ class MatchedBins:
     mean: Floats  # responses, shape (2, n_bins)
     squares: Floats  # weighted sum of squares of responses, shape (2, n_bins)
     per_variance: Floats  # variance of `difference` / that of a response of each group, shape (2, n_bins)
-    kurtosis: float  # of a response around the mean of its cell
+    further: float  # rows with which ratios of variances are shrunk
     of_both: bool  # whether two groups are compared, so that masses sum to 1
 
     def noise(self, difference: Floats) -> tuple[Floats, float]:
@@ -190,7 +187,6 @@ class MatchedBins:
         around = np.maximum(self.squares - 2 * mean * self.weight * self.mean + mean**2 * self.weight, 0.0)
         # responses without noise have rounding errors only
         whole = max(float(around.sum()), 1e-12 * float(self.squares.sum()), 1e-250) / float(total.sum())
-        further = max(PER_KURTOSIS * (self.kurtosis - 1), ROWS_OF_VARIANCE)
         rows = (self.weight**2 / self.weight_sq).sum(axis=0)
         place = np.cumsum(rows) - rows / 2
         width = max(ROWS_OF_KERNEL, SHARE_OF_KERNEL * float(rows.sum()))
@@ -200,7 +196,7 @@ class MatchedBins:
         for average in (np.ones_like(kernel), kernel):
             rows = (self.weight @ average) ** 2 / (self.weight_sq @ average**2)
             of_group = (around @ average) / ((self.weight * of_bin) @ average)
-            ratio = (rows * of_group + further * ratio) / (rows + further)
+            ratio = (rows * of_group + self.further * ratio) / (rows + self.further)
         return (self.per_variance * ratio).sum(axis=0) * of_bin, whole**0.5
 
     def draw_masses(self, n_draws: int, rng: np.random.Generator) -> Floats:
@@ -234,10 +230,7 @@ def matched_bins(rows: MatchedRows, *, of_both: bool) -> MatchedBins:
 
     group, of_bin, each = in_bins(size), in_bins(harmonic), harmonic / size
     mass = in_bins(harmonic * total**2 / pairs)
-    weight = rows.weight.sum(axis=0)
     residual = rows.response - np.repeat(sums.sum(axis=0) / total, rows.ends - rows.starts)
-    residual /= np.abs(residual).max() or 1.0  # fourth powers do not overflow
-    variance = float(weight @ residual**2 / weight.sum())
     return MatchedBins(
         upper=rows.score[rows.ends[np.append(begins[1:], len(total)) - 1] - 1],
         difference=in_bins(harmonic * (sums[0] / size[0] - sums[1] / size[1])) / of_bin,
@@ -247,6 +240,6 @@ def matched_bins(rows: MatchedRows, *, of_both: bool) -> MatchedBins:
         mean=in_bins(sums) / group,
         squares=in_bins(squares),
         per_variance=in_bins(each**2 * square) / of_bin**2,
-        kurtosis=float(weight @ residual**4 / weight.sum()) / max(variance**2, 1e-250),
+        further=further_rows(residual, rows.weight.sum(axis=0)),
         of_both=of_both,
     )

@@ -16,7 +16,13 @@ from bayescal._meant import public
 from bayescal.cumulative.base import Cumulative, significant
 from bayescal.cumulative.matched import MatchedRows, compared_steps
 from bayescal.cumulative.statistics import FEW_RARE_OUTCOMES, LARGE_STEP, ONE_STEP
-from bayescal.cumulative.subpopulation_sums import GroupSums, Responses, SubpopulationSteps, subpopulation_steps
+from bayescal.cumulative.subpopulation_sums import (
+    GroupSums,
+    Responses,
+    SubpopulationSteps,
+    subpopulation_steps,
+    two_values,
+)
 from bayescal.data.groups import Groups
 from bayescal.results.wording import p_words
 
@@ -449,8 +455,7 @@ class SubpopulationScreen(_presented.Presented, Mapping[Any, SubpopulationDiffer
         groups need an effective number of rare responses of at least 10, which is the inverse squared skewness of
         their sum.
         """
-        values = self.rows.response
-        if ((values == values.min()) | (values == values.max())).all():
+        if two_values(self.rows.response):
             return np.ones(len(self), dtype=np.bool_)
         return self.sums.rare >= FEW_RARE_OUTCOMES
 

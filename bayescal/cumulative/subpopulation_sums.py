@@ -29,6 +29,11 @@ from bayescal.data.frames import same_rows, to_array
 from bayescal.stats.ordered import StoredSteps
 from bayescal.stats.sums import sums_at
 
+#: Rows with which ratios of variances are shrunk to 1: so many times the kurtosis - 1, but at least so many.
+PER_KURTOSIS, LEAST_FURTHER = 4.0, 10.0
+#: Share of a diagonal that is added, because cells with one row of each kind do not determine their ratio.
+RIDGE = 0.003
+
 #: Largest absolute response: sums of squares of larger ones could overflow.
 LARGEST = 1e100
 #: Least range of responses that are not all equal: squares of smaller differences could underflow.
@@ -174,6 +179,7 @@ def subpopulation_steps(rows: Responses, member: Bools) -> SubpopulationSteps:
     counted = weight > 0
     constant = _constant(cell[counted], response[counted], len(score))
     residual[constant[step]] = squares[constant] = 0.0
+    in_members = of_members(w * residual**2)
     # means of members and others, because a difference from the mean of the cell can cancel
     difference = of_members(w * response[member]) / mass
     difference -= np.divide(of_others(weight * response), other, out=difference.copy(), where=other > 0)
@@ -193,7 +199,12 @@ def subpopulation_steps(rows: Responses, member: Bools) -> SubpopulationSteps:
         n_rows=np.bincount(step, minlength=len(score)),
         weighted=rows.weight is not None,
         difference_variance=_difference_variance(
-            (mass, mass_sq), (other, other_sq), squares, _pairs(cell[counted], weight[counted], total)
+            np.stack([mass, other]),
+            np.stack([mass_sq, other_sq]),
+            np.stack([in_members, squares - in_members]),
+            _pairs(cell[counted], weight[counted], total),
+            np.zeros(1, dtype=np.intp),
+            np.inf if two_values(response[counted]) else further_rows(response[counted], weight[counted]),
         ),
         beyond=in_cells(weight * ((rows.score < score[0]) | (rows.score > score[-1]))) / total,
         cell_weight=total,
@@ -244,19 +255,49 @@ def _pairs(cell: Indices, weight: Floats, total: Floats) -> Floats:
 
 
 def _difference_variance(
-    members: tuple[Floats, Floats], others: tuple[Floats, Floats], squares: Floats, pairs: Floats
+    weight: Floats, weight_sq: Floats, squares: Floats, pairs: Floats, first: Indices, further: float
 ) -> Floats:
-    r"""Return the variance of :math:`\sum_M w (r - \bar r)`, if responses have the same distribution for all rows.
+    r"""Return the variance of :math:`\sum_M w (r - \bar r)`, if members and others have the same mean response.
 
-    V and Q are the sums of the weights of members and of their squares in each cell, U and T those of others, W = V +
-    U, and `pairs` is P = W^2 - Q - T. For independent responses with variance v, the sum has the variance v (Q U^2 +
-    V^2 T) / W^2, and the mean of `squares`, the weighted sum of squared differences from the mean of the cell, is v P /
-    W. The result is 0 if a cell only contains members.
+    The arrays have two rows, members and others: the sums V and U of weights in each cell, those Q and T of their
+    squares, and the weighted sums of squared differences from the mean of the cell. `pairs` is P = W^2 - Q - T with W =
+    V + U. For independent responses with variance v, the sum has the variance v (Q U^2 + V^2 T) / W^2, and both
+    `squares` together have the mean v P / W. The result is 0 if a cell only contains members.
+
+    Unless `further` is infinite, members and others of each group, whose cells begin at `first`, have the variances
+    :math:`\rho v`. The ratios :math:`\rho` solve two linear equations for the means of both `squares`, as :math:`E[S_M]
+    = v \rho_M (V - 2 Q / W) + v V (\rho_M Q + \rho_O T) / W^2`, and are shrunk to 1 by `further` rows.
     """
-    (member, member_sq), (other, other_sq) = members, others
-    total = member + other
-    variance = np.divide(squares, pairs / total, out=np.zeros_like(member), where=pairs > 0)
-    return variance * (member_sq * (other / total) ** 2 + (member / total) ** 2 * other_sq)
+    total, whole = weight.sum(axis=0), squares.sum(axis=0)
+    variance = np.divide(whole, pairs / total, out=np.zeros_like(total), where=pairs > 0)
+    parts = variance * weight_sq * (weight[::-1] / total) ** 2
+    if np.isfinite(further):
+        known = np.where(weight[1] > 0, variance, 0.0)
+        each = np.eye(2)[..., None] * (weight - 2 * weight_sq / total) + weight[:, None] * weight_sq / total**2
+        mean, found, size, size_sq = (
+            np.moveaxis(np.add.reduceat(sums, first, axis=-1), -1, 0)
+            for sums in (known * each, np.where(weight[1] > 0, squares, 0.0), weight, weight_sq)
+        )
+        excess = found - mean.sum(axis=2)
+        mean = mean + (RIDGE * mean.sum(axis=(1, 2)) + 1e-300)[:, None, None] * np.eye(2)
+        ratio = np.maximum(1 + np.linalg.solve(mean, excess[..., None])[..., 0], 0.0)
+        rows = np.divide(size**2, size_sq, out=np.zeros_like(size), where=size_sq > 0)
+        ratio = (rows * ratio + further) / (rows + further)
+        parts *= np.repeat(ratio, np.diff(first, append=len(total)), axis=0).T
+    return np.asarray(parts.sum(axis=0))
+
+
+def two_values(response: Floats) -> bool:
+    """Return whether responses have at most two values, so that equal means imply equal variances."""
+    return bool(((response == response.min()) | (response == response.max())).all())
+
+
+def further_rows(response: Floats, weight: Floats) -> float:
+    """Return with how many rows a ratio of variances is shrunk to 1; rare responses determine variances poorly."""
+    response = response - np.average(response, weights=weight)
+    response /= np.abs(response).max() or 1.0  # fourth powers do not overflow
+    variance, fourth = (float(np.average(response**power, weights=weight)) for power in (2, 4))
+    return max(PER_KURTOSIS * (fourth / max(variance**2, 1e-250) - 1), LEAST_FURTHER)
 
 
 def midpoints(score: Floats) -> Floats:
@@ -316,8 +357,14 @@ def group_sums(rows: Responses, group: NDArray[np.integer], n_groups: int) -> Gr
     nothing = constant | (high - low == end - begin)
     deviation = np.where(nothing, 0.0, member * (others.weight / whole) * (members.mean - others.mean))
     squares = np.where(constant, 0.0, cell.squares)
+    both = members, others
     variance = _difference_variance(
-        (member, members.weight_sq), (others.weight, others.weight_sq), np.where(nothing, 0.0, squares), cell.pairs
+        np.stack([each.weight for each in both]),
+        np.stack([each.weight_sq for each in both]),
+        np.where(nothing, 0.0, [each.squares + each.weight * (each.mean - cell.mean) ** 2 for each in both]),
+        cell.pairs,
+        first,
+        np.inf if two_values(response) else further_rows(response, weight[by_score]),
     )
     of_end = np.add.reduceat(variance, first)
     sizes = np.diff(first, append=len(level))
