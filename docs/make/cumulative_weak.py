@@ -1,9 +1,10 @@
 """Measure P-values of cumulative differences where they are known to be inaccurate: few rare outcomes, few rows, heavy
-weights, many rows with one score, and subpopulations that are most of the rows; write docs/explanation/cumulative.md:
-part of `make coverage`.
+weights, many rows with one score, and subpopulations that are most of the rows or have other variances; write
+docs/explanation/cumulative.md: part of `make coverage`.
 """
 
 import argparse
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,15 @@ ROWS: tuple[tuple[int, float | None, bool | float], ...] = (
 )
 #: Rows, share of the subpopulation, and whether scores are rounded to 0.01.
 MEMBERS = ((400, 0.9, False), (400, 0.9, True), (4000, 0.9, False), (4000, 0.9, True), (400, 0.5, True))
+#: Standard deviations of members and of others, by score.
+SPREADS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "equal": (np.ones_like, np.ones_like),
+    "members 3 x": (lambda score: 3 + 0 * score, np.ones_like),
+    "others 3 x": (np.ones_like, lambda score: 3 + 0 * score),
+    "members fall, others rise": (lambda score: 2.1 - 2 * score, lambda score: 0.1 + score),
+}
+#: Rows, share of the subpopulation, and standard deviations.
+VARIANCES = tuple((1000, part, spread) for spread in SPREADS for part in (0.1, 0.5))
 COLUMNS = (
     "kind", "n_rows", "cell", "rare", "remark", "kuiper_5", "kuiper_1", "smirnov_5", "smirnov_1", "simulated_5",
     "simulated_1",
@@ -42,11 +52,12 @@ COLUMNS = (
 def p_values(job: tuple[Any, ...]) -> list[dict[str, Any]]:
     """Return one row: shares of rejections, and of results with a remark."""
     kind, (n_rows, centre, special), repeats, rng = job
-    measure = of_rows if kind == "rows" else of_subpopulation
+    measure = {"rows": of_rows, "members": of_subpopulation, "variances": of_groups}[kind]
     drawn = np.array([measure(n_rows, centre, special, rng) for _ in range(repeats)])
     names = ("kuiper", "smirnov", "simulated")
     shares = {f"{name}_{100 * at:g}": share(drawn[:, i], at) for i, name in enumerate(names) for at in LEVELS}
-    cell = words(centre, special) if kind == "rows" else member_words(centre, special)
+    cell = words(centre, special) if kind == "rows" else member_words(centre, special is True)
+    cell += f", standard deviations: {special}" * (kind == "variances")
     about = {"rare": float(np.median(drawn[:, 3])), "remark": float(drawn[:, 4].mean())}
     return [{"kind": kind, "n_rows": n_rows, "cell": cell, **about, **shares}]
 
@@ -88,6 +99,15 @@ def of_subpopulation(n_rows: int, part: float, tied: bool, rng: np.random.Genera
     return sub.p_kuiper, sub.p_kolmogorov_smirnov, np.nan, np.nan, warned(sub)
 
 
+def of_groups(n_rows: int, part: float, spread: str, rng: np.random.Generator) -> tuple[float, ...]:
+    """P-values of a subpopulation with the same mean, against the full population, and against other rows."""
+    score, member = rng.random(n_rows), rng.random(n_rows) < part
+    response = rng.normal(0, np.where(member, *(each(score) for each in SPREADS[spread])))
+    sub = bc.cumulative.subpopulation(response, score, member)
+    compared = bc.cumulative.compare_subpopulations(response, score, member, ~member)
+    return sub.p_kuiper, sub.p_kolmogorov_smirnov, compared.p_kuiper, np.nan, warned(sub)
+
+
 def warned(result: Any) -> bool:
     """Whether a remark says that P-values are inaccurate."""
     return any(remark.startswith("The P-values ") for remark in result.sheet().remarks)
@@ -96,6 +116,7 @@ def warned(result: Any) -> bool:
 def measure(options: argparse.Namespace) -> dict[str, Any]:
     """Run the study."""
     chosen = [("rows", cell) for cell in ROWS] + [("members", cell) for cell in MEMBERS]
+    chosen += [("variances", cell) for cell in VARIANCES]
     jobs = jobs_of(chosen, options.repeats, rng=np.random.default_rng(SEED))
     rows = rows_of_jobs(p_values, jobs, workers=options.workers, description="weak P-values")
     return measured(SEED, {"repeats": options.repeats, "simulations": SIMULATIONS}, COLUMNS, rows)
@@ -105,7 +126,9 @@ def tables(numbers: dict[str, Any]) -> dict[str, str]:
     """Return conditions and tables by the name of their marker."""
     rows, repeats = rows_again(numbers), numbers["repeats"]
     errors = ", ".join(f"{np.sqrt(level * (1 - level) / repeats):.4f}" for level in LEVELS)
-    of_rows, of_members = ([row for row in rows if row["kind"] == kind] for kind in ("rows", "members"))
+    of_rows, of_members, of_variances = (
+        [row for row in rows if row["kind"] == kind] for kind in ("rows", "members", "variances")
+    )
     simulated = "{simulated_5:.3f}|{simulated_1:.3f}"
     shares = "{kuiper_5:.3f}|{kuiper_1:.3f}|{smirnov_5:.3f}|{smirnov_1:.3f}"
     return {
@@ -123,6 +146,11 @@ def tables(numbers: dict[str, Any]) -> dict[str, str]:
             "Rows: | Subpopulation | Remark: | Kuiper P <= 0.05: | P <= 0.01: | K.-S. P <= 0.05: | P <= 0.01:",
             cells(of_members, "{n_rows}|{cell}|{remark:.2f}|" + shares),
         ),
+        "weak_variances": table(
+            "Rows: | Subpopulation | Kuiper P <= 0.05: | P <= 0.01: | K.-S. P <= 0.05: | P <= 0.01: | "
+            "Two groups, Kuiper P <= 0.05: | P <= 0.01:",
+            cells(of_variances, "{n_rows}|{cell}|" + shares + "|" + simulated),
+        ),
     }
 
 
@@ -134,6 +162,6 @@ if __name__ == "__main__":
         numbers="cumulative_weak.json",
         page="cumulative.md",
         command="docs/make/cumulative_weak.py",
-        shown=("weak_conditions", "weak_rows", "weak_members"),
+        shown=("weak_conditions", "weak_rows", "weak_members", "weak_variances"),
         repeats=(2000, 60),
     )

@@ -42,7 +42,7 @@ KINDS = {
     1: "members are higher, except in a notch",
     3: "members oscillate around the others",
     5: "members differ in steps",
-    7: "members are at 0, but for one of large weight",
+    7: "one row of large weight makes the jump",
     28: "error falls linearly",
     34: "scores too low, but for a notch",
     40: "error oscillates",
