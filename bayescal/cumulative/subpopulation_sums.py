@@ -1,5 +1,6 @@
 """Responses with scores, and subpopulations against all rows, averaged in cells around their scores."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -153,7 +154,8 @@ def subpopulation_steps(rows: Responses, member: Bools) -> SubpopulationSteps:
     sum of squared weights of the members times the variance of the responses in the cell.
     """
     weight = np.ones(len(rows)) if rows.weight is None else rows.weight
-    member = member & (weight > 0)
+    counted = weight > 0
+    rows, weight, member = rows.part(counted), weight[counted], member[counted]
     score, step = np.unique(rows.score[member], return_inverse=True)
     cell = np.searchsorted(midpoints(score), rows.score, side="left")
     # responses are centred, so that the variance within cells does not cancel
@@ -176,8 +178,7 @@ def subpopulation_steps(rows: Responses, member: Bools) -> SubpopulationSteps:
 
     mass, mass_sq = of_members(w), of_members(w**2)
     # exact zeros: otherwise, P-values would compare rounding errors of equal responses
-    counted = weight > 0
-    constant = _constant(cell[counted], response[counted], len(score))
+    constant = _constant(cell, response, len(score))
     residual[constant[step]] = squares[constant] = 0.0
     in_members = of_members(w * residual**2)
     # means of members and others, because a difference from the mean of the cell can cancel
@@ -185,8 +186,11 @@ def subpopulation_steps(rows: Responses, member: Bools) -> SubpopulationSteps:
     difference -= np.divide(of_others(weight * response), other, out=difference.copy(), where=other > 0)
     difference[constant] = 0.0
     other_sq = of_others(weight**2)
-    local_second, local_third = _local_moments(
-        rows.score[counted], response[counted], midpoints(score), (mass, mass_sq, of_members(w**3)), (other, other_sq)
+    order = np.argsort(rows.score, kind="stable")
+    low = np.append(0, np.searchsorted(rows.score[order], midpoints(score), side="right"))
+    local_second, local_third = _moments_of_difference(
+        LocalMoments.of_rows(rows.score[order], response[order]),
+        *(low, np.append(low[1:], len(order)), (mass, mass_sq, of_members(w**3)), (other, other_sq)),
     )
     return SubpopulationSteps(
         score=score,
@@ -199,29 +203,16 @@ def subpopulation_steps(rows: Responses, member: Bools) -> SubpopulationSteps:
         n_rows=np.bincount(step, minlength=len(score)),
         weighted=rows.weight is not None,
         difference_variance=_difference_variance(
-            np.stack([mass, other]),
-            np.stack([mass_sq, other_sq]),
-            np.stack([in_members, squares - in_members]),
-            _pairs(cell[counted], weight[counted], total),
+            ((mass, other), (mass_sq, other_sq), (in_members, squares - in_members)),
+            _pairs(cell, weight, total),
             np.zeros(1, dtype=np.intp),
-            np.inf if two_values(response[counted]) else further_rows(response[counted], weight[counted]),
+            np.inf if two_values(response) else further_rows(response, weight),
         ),
         beyond=in_cells(weight * ((rows.score < score[0]) | (rows.score > score[-1]))) / total,
         cell_weight=total,
         local_second=local_second,
         local_third=local_third,
     )
-
-
-def _local_moments(
-    score: Floats, response: Floats, ends: Floats, members: tuple[Floats, Floats, Floats], others: tuple[Floats, Floats]
-) -> tuple[Floats, Floats]:
-    """Return `local_second` and `local_third` of cells with these inner ends."""
-    order = np.argsort(score, kind="stable")
-    score = score[order]
-    moments = LocalMoments.of_rows(score, response[order])
-    inner = np.searchsorted(score, ends, side="right")
-    return _moments_of_difference(moments, np.append(0, inner), np.append(inner, len(score)), members, others)
 
 
 def _moments_of_difference(
@@ -255,19 +246,20 @@ def _pairs(cell: Indices, weight: Floats, total: Floats) -> Floats:
 
 
 def _difference_variance(
-    weight: Floats, weight_sq: Floats, squares: Floats, pairs: Floats, first: Indices, further: float
+    sums: Iterable[tuple[Floats, Floats]], pairs: Floats, first: Indices, further: float
 ) -> Floats:
     r"""Return the variance of :math:`\sum_M w (r - \bar r)`, if members and others have the same mean response.
 
-    The arrays have two rows, members and others: the sums V and U of weights in each cell, those Q and T of their
-    squares, and the weighted sums of squared differences from the mean of the cell. `pairs` is P = W^2 - Q - T with W =
-    V + U. For independent responses with variance v, the sum has the variance v (Q U^2 + V^2 T) / W^2, and both
-    `squares` together have the mean v P / W. The result is 0 if a cell only contains members.
+    `sums` of members and of others in each cell are V and U of weights, Q and T of their squares, and `squares`, the
+    weighted sums of squared differences from the mean of the cell. `pairs` is P = W^2 - Q - T with W = V + U. For
+    independent responses with variance v, the sum has the variance v (Q U^2 + V^2 T) / W^2, and both `squares` together
+    have the mean v P / W. The result is 0 if a cell only contains members.
 
     Unless `further` is infinite, members and others of each group, whose cells begin at `first`, have the variances
     :math:`\rho v`. The ratios :math:`\rho` solve two linear equations for the means of both `squares`, as :math:`E[S_M]
     = v \rho_M (V - 2 Q / W) + v V (\rho_M Q + \rho_O T) / W^2`, and are shrunk to 1 by `further` rows.
     """
+    weight, weight_sq, squares = map(np.stack, sums)
     total, whole = weight.sum(axis=0), squares.sum(axis=0)
     variance = np.divide(whole, pairs / total, out=np.zeros_like(total), where=pairs > 0)
     parts = variance * weight_sq * (weight[::-1] / total) ** 2
@@ -358,10 +350,9 @@ def group_sums(rows: Responses, group: NDArray[np.integer], n_groups: int) -> Gr
     deviation = np.where(nothing, 0.0, member * (others.weight / whole) * (members.mean - others.mean))
     squares = np.where(constant, 0.0, cell.squares)
     both = members, others
+    within = [np.where(nothing, 0.0, part.squares + part.weight * (part.mean - cell.mean) ** 2) for part in both]
     variance = _difference_variance(
-        np.stack([each.weight for each in both]),
-        np.stack([each.weight_sq for each in both]),
-        np.where(nothing, 0.0, [each.squares + each.weight * (each.mean - cell.mean) ** 2 for each in both]),
+        ((member, others.weight), (members.weight_sq, others.weight_sq), (within[0], within[1])),
         cell.pairs,
         first,
         np.inf if two_values(response) else further_rows(response, weight[by_score]),
