@@ -53,6 +53,7 @@ def check_the_population(p, y):
     assert np.median(p) < 0.17
     assert np.mean(p > 0.5) < 0.07
     assert abs(y.mean() - 0.2) < 0.002
+    assert np.count_nonzero(p >= 14 / 15) == 22  # the last of 15 bins
 
 
 def check_the_square_root_changes_no_digit_of_the_auc(y, p, root, of_p, of_root):
