@@ -8,7 +8,7 @@ import numpy as np
 from bayescal import _checks, _files
 from bayescal._rules import NOT_NEGATIVE
 from bayescal.decisions.counts import ThresholdCounts
-from bayescal.decisions.thresholds import checked_thresholds, model_names
+from bayescal.decisions.thresholds import as_thresholds, model_names
 from bayescal.stats.documents.joint import read_cells
 from bayescal.stats.documents.sums import ROUNDING, TINY, WEIGHTS, floats, within
 from bayescal.stats.stored import CountsKind, register
@@ -32,7 +32,7 @@ def thresholds_from_document(document: Mapping[str, Any]) -> ThresholdCounts:
     for name in ("thresholds", "models"):
         if not isinstance(document[name], list):
             raise ValueError(f"`{name}` must be an array.")
-    thresholds = checked_thresholds(floats("thresholds", document["thresholds"], (len(document["thresholds"]),)))
+    thresholds = as_thresholds(floats("thresholds", document["thresholds"], (len(document["thresholds"]),)))
     try:
         models = model_names(document["models"])
     except TypeError as problem:

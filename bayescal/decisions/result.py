@@ -10,29 +10,9 @@ import numpy as np
 from bayescal import _arviz, _checks, _presented, _render
 from bayescal._arrays import Bools, Floats, xr
 from bayescal._meant import public
+from bayescal.decisions import thresholds, words
 from bayescal.decisions.counts import ThresholdCounts
 from bayescal.decisions.posterior import ScoreCellsPosterior
-from bayescal.decisions.thresholds import (
-    TREAT_ALL,
-    TREAT_NONE,
-    Decisions,
-    decide,
-    gain_of_treating,
-    net_benefit_of,
-    odds,
-    share_treated,
-)
-from bayescal.decisions.words import (
-    curve_sentence,
-    decimals_of,
-    few_rows,
-    few_treated,
-    of_clusters,
-    of_draws,
-    question,
-    remarks_of,
-    shown,
-)
 from bayescal.draws import Draws, fingerprint
 from bayescal.results.of_groups import OfGroups
 from bayescal.results.remarks import of_several
@@ -80,7 +60,7 @@ class NetBenefit(_presented.Presented):
         named = model if model in self.models else self.models[0]
         raise TypeError(
             f"a {type(self).__name__} has several quantities per model: use `net_benefit[{named!r}]`, "
-            f"`standardized[{named!r}]`, `p_useful[{named!r}]` or `difference({named!r}, {TREAT_ALL!r})`."
+            f"`standardized[{named!r}]`, `p_useful[{named!r}]` or `difference({named!r}, {thresholds.TREAT_ALL!r})`."
         )
 
     @property
@@ -101,20 +81,20 @@ class NetBenefit(_presented.Presented):
     @property
     def strategies(self) -> tuple[str, ...]:
         """Names of all strategies: "treat none", "treat all" and the models."""
-        return (TREAT_NONE, TREAT_ALL, *self.models)
+        return (thresholds.TREAT_NONE, thresholds.TREAT_ALL, *self.models)
 
     @cached_property
     def _benefits_and_prevalence(self) -> tuple[Floats, Floats]:
         """Draws of the net benefit of the models, and of the prevalence, shape (n_draws, 1)."""
         mass = self.posterior.sample(self.n_draws, rng=self.draws_seed)
-        models = net_benefit_of(share_treated(mass), self._gain)
+        models = thresholds.net_benefit_of(thresholds.share_treated(mass), self._gain)
         # summed over the cells of the first model, which are the same rows as those of the others
         share = mass[:, 0, 1].sum(axis=-1, keepdims=True)
         return models - self._harms, share if self.prevalence is None else np.full_like(share, self.prevalence)
 
     @property
     def _gain(self) -> Floats:
-        return gain_of_treating(self.thresholds, self.prevalence)
+        return thresholds.gain_of_treating(self.thresholds, self.prevalence)
 
     @property
     def _harms(self) -> Floats:
@@ -123,7 +103,7 @@ class NetBenefit(_presented.Presented):
     @cached_property
     def _treat_all(self) -> Floats:
         share = self.prevalence_draws
-        values: Floats = share - odds(self.thresholds) * (1 - share)
+        values: Floats = share - thresholds.odds(self.thresholds) * (1 - share)
         return values
 
     @property
@@ -151,7 +131,7 @@ class NetBenefit(_presented.Presented):
     @cached_property
     def treat_all(self) -> Draws:
         """Draws of the net benefit of treating all rows, shape (n_draws, n_thresholds); that of treating none is 0."""
-        return self._draws(self._treat_all, f"net benefit of {TREAT_ALL}")
+        return self._draws(self._treat_all, f"net benefit of {thresholds.TREAT_ALL}")
 
     @cached_property
     def standardized(self) -> dict[str, Draws]:
@@ -167,13 +147,13 @@ class NetBenefit(_presented.Presented):
         It is (net benefit - that of treating all) (1 - t) / t: the same difference in units of true negatives, shape
         (n_draws, n_thresholds). At the threshold 0 a model treats all, and avoids none.
         """
-        gap, weight = self._benefits_and_prevalence[0] - self._treat_all[:, None], odds(self.thresholds)
+        gap, weight = self._benefits_and_prevalence[0] - self._treat_all[:, None], thresholds.odds(self.thresholds)
         gained = np.divide(gap, weight, out=np.zeros_like(gap), where=np.broadcast_to(weight > 0, gap.shape))
         return self._by_model(gained, "treatments avoided by")
 
     @cached_property
-    def _decisions(self) -> Decisions:
-        return decide(self._benefits_and_prevalence[0], self._treat_all)
+    def _decisions(self) -> thresholds.Decisions:
+        return thresholds.decide(self._benefits_and_prevalence[0], self._treat_all)
 
     @property
     def p_useful(self) -> dict[str, Floats]:
@@ -190,7 +170,7 @@ class NetBenefit(_presented.Presented):
         the prior: printing and plots leave it out, and no sentence calls the model useful. `p_useful` and `table` have
         the number.
         """
-        return {name: sides.any(axis=0) for name, sides in few_rows(self.counts, self.prevalence).items()}
+        return {name: sides.any(axis=0) for name, sides in words.few_rows(self.counts, self.prevalence).items()}
 
     @cached_property
     def few_treated(self) -> dict[str, Bools]:
@@ -200,7 +180,7 @@ class NetBenefit(_presented.Presented):
         positives, each of which counts as much as t / (1 - t) true positives; with rare events, true positives. Mean
         and interval then depend on the prior, and a remark names the thresholds.
         """
-        return few_treated(self.counts, self.prevalence)
+        return words.few_treated(self.counts, self.prevalence)
 
     @property
     def p_best(self) -> dict[str, Floats]:
@@ -221,9 +201,9 @@ class NetBenefit(_presented.Presented):
             cells = self.counts.margin(i, weight)
             total = cells.sum(axis=1 if known else None, keepdims=True)
             share = np.divide(cells, total, out=np.full_like(cells, np.nan), where=total > 0)
-            of_model[name] = net_benefit_of(share_treated(share), self._gain) - self.harm[name]
+            of_model[name] = thresholds.net_benefit_of(thresholds.share_treated(share), self._gain) - self.harm[name]
             every = share.sum(axis=1, keepdims=True)
-        return of_model | {TREAT_ALL: net_benefit_of(every, self._gain)}
+        return of_model | {thresholds.TREAT_ALL: thresholds.net_benefit_of(every, self._gain)}
 
     @cached_property
     def moments(self) -> dict[str, tuple[Floats, Floats]]:
@@ -278,9 +258,9 @@ class NetBenefit(_presented.Presented):
         return self._draws(self._of(first) - self._of(second), f"net benefit: {first} - {second}")
 
     def _of(self, strategy: str) -> Floats:
-        if strategy == TREAT_NONE:
+        if strategy == thresholds.TREAT_NONE:
             return np.zeros_like(self._treat_all)
-        return self._treat_all if strategy == TREAT_ALL else self.net_benefit[strategy].values
+        return self._treat_all if strategy == thresholds.TREAT_ALL else self.net_benefit[strategy].values
 
     def table(self, prob: float = 0.95) -> list[dict[str, Any]]:
         """Return the numbers as data: one dict per model and threshold.
@@ -307,14 +287,14 @@ class NetBenefit(_presented.Presented):
         Keys are threshold, mean, sd (both exact, except for rows in clusters), low, high and observed.
         """
         low, high = self.treat_all.interval(_checks.fraction("prob", prob))
-        w = odds(self.thresholds)
+        w = thresholds.odds(self.thresholds)
         if self.counts.clusters is not None:  # no closed form
             moments = {"mean": self.treat_all.mean(), "sd": self.treat_all.sd()}
         else:
             mean, sd = (self.prevalence, 0.0) if self.prevalence else self.posterior.prevalence_mean_and_sd()
             moments = {"mean": mean - w * (1 - mean), "sd": (1 + w) * sd}
         columns = {"threshold": self.thresholds, **moments}
-        columns |= {"low": low, "high": high, "observed": self.observed[TREAT_ALL]}
+        columns |= {"low": low, "high": high, "observed": self.observed[thresholds.TREAT_ALL]}
         of_thresholds = zip(*(values.tolist() for values in columns.values()), strict=True)
         return [dict(zip(columns, row, strict=True)) for row in of_thresholds]
 
@@ -327,7 +307,7 @@ class NetBenefit(_presented.Presented):
         return _arviz.datatree(
             {f"net_benefit[{name}]": self._of(name) for name in self.strategies[1:]},
             observed={f"net_benefit[{name}]": self.observed[name] for name in self.models},
-            constant={"odds": odds(self.thresholds)},
+            constant={"odds": thresholds.odds(self.thresholds)},
             along="threshold",
             coords={"threshold": self.thresholds},
             attrs={"spec": self.spec, "n_rows": self.counts.n_rows},
@@ -344,7 +324,7 @@ class NetBenefit(_presented.Presented):
         prob : float, default 0.95
             Probability of the interval, and probability from which a model is called useful.
         """
-        return curve_sentence(self.thresholds, self._for_words(), _checks.fraction("prob", prob), self.treat_all.mean())
+        return words.of_curve(self.thresholds, self._for_words(), _checks.fraction("prob", prob), self.treat_all.mean())
 
     def _for_words(self) -> Mapping[str, tuple[Draws, Floats, Floats]]:
         useful = {name: np.where(self.few_rows[name], np.nan, p) for name, p in self.p_useful.items()}
@@ -353,30 +333,30 @@ class NetBenefit(_presented.Presented):
     @property
     def spec(self) -> str:
         """Models, thresholds, rows and prior, on one line."""
-        return question(self.counts, self.posterior.prior, self.prevalence, self.harm)
+        return words.question(self.counts, self.posterior.prior, self.prevalence, self.harm)
 
     @property
     def remarks(self) -> tuple[str, ...]:
         """Warnings about rows and clusters, which are printed below the table; empty if none is known."""
         return (
             *self.of_rows,
-            *remarks_of(self.counts, self.prevalence),
-            *of_clusters(self.counts, self.design_effects),
+            *words.remarks_of(self.counts, self.prevalence),
+            *words.of_clusters(self.counts, self.design_effects),
         )
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
         """Return the sentence, table and remarks that printing shows, as data; with `whole`, all thresholds."""
-        at = np.arange(len(self.thresholds)) if whole else shown(self.thresholds)
+        at = np.arange(len(self.thresholds)) if whole else words.shown(self.thresholds)
         listed = set(self.thresholds[at].tolist())
         few = np.concatenate([self.few_rows[name] for name in self.models]).tolist()
         both = [pair for pair in zip(self.table(), few, strict=True) if pair[0]["threshold"] in listed]
-        d = decimals_of([row for row, _ in both])
+        d = words.decimals_of([row for row, _ in both])
         cells = [
             [
                 row["model"],
                 f"{row['threshold']:g}",
                 *(_render.number(row[name], d) for name in ("mean", "low", "high", "observed", "treat_all")),
-                *("-" if is_few else of_draws(row[name]) for name in ("p_useful", "p_best")),
+                *("-" if is_few else words.of_draws(row[name]) for name in ("p_useful", "p_best")),
             ]
             for row, is_few in both
         ]
@@ -433,9 +413,9 @@ class GroupedNetBenefit(OfGroups[NetBenefit]):
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
         """Return the sentence, table and remarks that printing shows, as data; with `whole`, all thresholds."""
         every = self.overall.thresholds
-        listed = set((every if whole else every[shown(every)]).tolist())
+        listed = set((every if whole else every[words.shown(every)]).tolist())
         kept = [(name, each, row) for name, each in self._named() for row in each.table() if row["threshold"] in listed]
-        d = decimals_of([row for *_, row in kept])
+        d = words.decimals_of([row for *_, row in kept])
         cells = [[label, *_cells_of_group(each, row, d)] for label, each, row in kept]
         of_groups = {f"group {_render.name(label)}": each.remarks for label, each in self.groups.items()}
         remarks = [*self.overall.of_rows, *of_several(of_groups)]
@@ -448,7 +428,7 @@ def _cells_of_group(of_group: NetBenefit, row: Mapping[str, Any], d: int) -> lis
     place = of_group.thresholds.tolist().index(row["threshold"])
     few = bool(of_group.few_rows[row["model"]][place])
     numbers = [_render.number(row[name], d) for name in ("mean", "low", "high", "observed", "treat_all")]
-    useful = "-" if few else of_draws(row["p_useful"])
+    useful = "-" if few else words.of_draws(row["p_useful"])
     return [str(of_group.counts.n_rows), row["model"], f"{row['threshold']:g}", *numbers, useful]
 
 
