@@ -124,16 +124,11 @@ def compare_rows(
 
 
 def compared(
-    counts: Mapping[str, BinnedCounts],
-    pairs: dict[tuple[int, int], PairedCounts],
-    rope: float,
-    *,
-    rng: Any,
-    **arguments: Any,
+    counts: dict[str, BinnedCounts], pairs: dict[tuple[int, int], PairedCounts], rope: float, rng: Any, **options: Any
 ) -> Comparison:
     """Evaluate each classifier, and tie the draws by the joint counts of each pair."""
     common, order = _checks.seeds(rng, 2)
-    return Comparison({n: evaluate_one(c, rng=common, **arguments) for n, c in counts.items()}, pairs, rope, order)
+    return Comparison({n: evaluate_one(c, rng=common, **options) for n, c in counts.items()}, pairs, rope, order)
 
 
 def several_named(

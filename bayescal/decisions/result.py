@@ -13,6 +13,7 @@ from bayescal._meant import public
 from bayescal.decisions import thresholds, words
 from bayescal.decisions.counts import ThresholdCounts
 from bayescal.decisions.posterior import ScoreCellsPosterior
+from bayescal.decisions.thresholds import TREAT_ALL, TREAT_NONE, Decisions, decide, net_benefit_of, odds, share_treated
 from bayescal.draws import Draws, fingerprint
 from bayescal.results.of_groups import OfGroups
 from bayescal.results.remarks import of_several
@@ -60,7 +61,7 @@ class NetBenefit(_presented.Presented):
         named = model if model in self.models else self.models[0]
         raise TypeError(
             f"a {type(self).__name__} has several quantities per model: use `net_benefit[{named!r}]`, "
-            f"`standardized[{named!r}]`, `p_useful[{named!r}]` or `difference({named!r}, {thresholds.TREAT_ALL!r})`."
+            f"`standardized[{named!r}]`, `p_useful[{named!r}]` or `difference({named!r}, {TREAT_ALL!r})`."
         )
 
     @property
@@ -81,13 +82,13 @@ class NetBenefit(_presented.Presented):
     @property
     def strategies(self) -> tuple[str, ...]:
         """Names of all strategies: "treat none", "treat all" and the models."""
-        return (thresholds.TREAT_NONE, thresholds.TREAT_ALL, *self.models)
+        return (TREAT_NONE, TREAT_ALL, *self.models)
 
     @cached_property
     def _benefits_and_prevalence(self) -> tuple[Floats, Floats]:
         """Draws of the net benefit of the models, and of the prevalence, shape (n_draws, 1)."""
         mass = self.posterior.sample(self.n_draws, rng=self.draws_seed)
-        models = thresholds.net_benefit_of(thresholds.share_treated(mass), self._gain)
+        models = net_benefit_of(share_treated(mass), self._gain)
         # summed over the cells of the first model, which are the same rows as those of the others
         share = mass[:, 0, 1].sum(axis=-1, keepdims=True)
         return models - self._harms, share if self.prevalence is None else np.full_like(share, self.prevalence)
@@ -103,7 +104,7 @@ class NetBenefit(_presented.Presented):
     @cached_property
     def _treat_all(self) -> Floats:
         share = self.prevalence_draws
-        values: Floats = share - thresholds.odds(self.thresholds) * (1 - share)
+        values: Floats = share - odds(self.thresholds) * (1 - share)
         return values
 
     @property
@@ -131,7 +132,7 @@ class NetBenefit(_presented.Presented):
     @cached_property
     def treat_all(self) -> Draws:
         """Draws of the net benefit of treating all rows, shape (n_draws, n_thresholds); that of treating none is 0."""
-        return self._draws(self._treat_all, f"net benefit of {thresholds.TREAT_ALL}")
+        return self._draws(self._treat_all, f"net benefit of {TREAT_ALL}")
 
     @cached_property
     def standardized(self) -> dict[str, Draws]:
@@ -147,13 +148,13 @@ class NetBenefit(_presented.Presented):
         It is (net benefit - that of treating all) (1 - t) / t: the same difference in units of true negatives, shape
         (n_draws, n_thresholds). At the threshold 0 a model treats all, and avoids none.
         """
-        gap, weight = self._benefits_and_prevalence[0] - self._treat_all[:, None], thresholds.odds(self.thresholds)
+        gap, weight = self._benefits_and_prevalence[0] - self._treat_all[:, None], odds(self.thresholds)
         gained = np.divide(gap, weight, out=np.zeros_like(gap), where=np.broadcast_to(weight > 0, gap.shape))
         return self._by_model(gained, "treatments avoided by")
 
     @cached_property
-    def _decisions(self) -> thresholds.Decisions:
-        return thresholds.decide(self._benefits_and_prevalence[0], self._treat_all)
+    def _decisions(self) -> Decisions:
+        return decide(self._benefits_and_prevalence[0], self._treat_all)
 
     @property
     def p_useful(self) -> dict[str, Floats]:
@@ -201,9 +202,9 @@ class NetBenefit(_presented.Presented):
             cells = self.counts.margin(i, weight)
             total = cells.sum(axis=1 if known else None, keepdims=True)
             share = np.divide(cells, total, out=np.full_like(cells, np.nan), where=total > 0)
-            of_model[name] = thresholds.net_benefit_of(thresholds.share_treated(share), self._gain) - self.harm[name]
+            of_model[name] = net_benefit_of(share_treated(share), self._gain) - self.harm[name]
             every = share.sum(axis=1, keepdims=True)
-        return of_model | {thresholds.TREAT_ALL: thresholds.net_benefit_of(every, self._gain)}
+        return of_model | {TREAT_ALL: net_benefit_of(every, self._gain)}
 
     @cached_property
     def moments(self) -> dict[str, tuple[Floats, Floats]]:
@@ -258,9 +259,9 @@ class NetBenefit(_presented.Presented):
         return self._draws(self._of(first) - self._of(second), f"net benefit: {first} - {second}")
 
     def _of(self, strategy: str) -> Floats:
-        if strategy == thresholds.TREAT_NONE:
+        if strategy == TREAT_NONE:
             return np.zeros_like(self._treat_all)
-        return self._treat_all if strategy == thresholds.TREAT_ALL else self.net_benefit[strategy].values
+        return self._treat_all if strategy == TREAT_ALL else self.net_benefit[strategy].values
 
     def table(self, prob: float = 0.95) -> list[dict[str, Any]]:
         """Return the numbers as data: one dict per model and threshold.
@@ -287,14 +288,14 @@ class NetBenefit(_presented.Presented):
         Keys are threshold, mean, sd (both exact, except for rows in clusters), low, high and observed.
         """
         low, high = self.treat_all.interval(_checks.fraction("prob", prob))
-        w = thresholds.odds(self.thresholds)
+        w = odds(self.thresholds)
         if self.counts.clusters is not None:  # no closed form
             moments = {"mean": self.treat_all.mean(), "sd": self.treat_all.sd()}
         else:
             mean, sd = (self.prevalence, 0.0) if self.prevalence else self.posterior.prevalence_mean_and_sd()
             moments = {"mean": mean - w * (1 - mean), "sd": (1 + w) * sd}
         columns = {"threshold": self.thresholds, **moments}
-        columns |= {"low": low, "high": high, "observed": self.observed[thresholds.TREAT_ALL]}
+        columns |= {"low": low, "high": high, "observed": self.observed[TREAT_ALL]}
         of_thresholds = zip(*(values.tolist() for values in columns.values()), strict=True)
         return [dict(zip(columns, row, strict=True)) for row in of_thresholds]
 
@@ -307,7 +308,7 @@ class NetBenefit(_presented.Presented):
         return _arviz.datatree(
             {f"net_benefit[{name}]": self._of(name) for name in self.strategies[1:]},
             observed={f"net_benefit[{name}]": self.observed[name] for name in self.models},
-            constant={"odds": thresholds.odds(self.thresholds)},
+            constant={"odds": odds(self.thresholds)},
             along="threshold",
             coords={"threshold": self.thresholds},
             attrs={"spec": self.spec, "n_rows": self.counts.n_rows},

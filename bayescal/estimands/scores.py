@@ -10,8 +10,7 @@ from bayescal import _checks
 from bayescal._arrays import Floats
 from bayescal._meant import public
 from bayescal.draws import BinDraws, Draws
-from bayescal.estimands.estimand import Estimand
-from bayescal.estimands.registry import _add
+from bayescal.estimands.registry import estimand
 from bayescal.posterior.dirichlet import dirichlet_posterior
 from bayescal.posterior.joint import symmetric_root, with_ranks_of
 from bayescal.stats.clusters import ClusterSums, clusters_of, covariance_of_means
@@ -405,34 +404,26 @@ def covariance_over_clusters(
     return covariance * (number - 1), number
 
 
-_add(
-    Estimand(
-        "brier_score",
-        brier_score,
-        "Brier score",
-        same_event=True,
-        needs=frozenset({"losses"}),
-        reported=False,
-        plug_in=_observed_brier,
-        joint=joint_brier_scores,
-        citation="Brier (1950), Monthly Weather Review 78, equation 2",
-        formula=r"\mathrm{E}\,(z - c)^2",
-        synonyms=("mean squared error of probabilities", "quadratic score", "half Brier score"),
-    )
-)
-_add(
-    Estimand(
-        "log_score",
-        log_score,
-        "log score",
-        bounds=(0.0, np.inf),
-        same_event=True,
-        needs=frozenset({"log_losses"}),
-        reported=False,
-        plug_in=_observed_log,
-        joint=joint_log_scores,
-        citation="Good (1952), Journal of the Royal Statistical Society B 14, 107-114",
-        formula=r"\mathrm{E}\,\left[-z \log c - (1 - z) \log(1 - c)\right]",
-        synonyms=("log loss", "cross-entropy", "negative log-likelihood", "NLL", "ignorance score in nats"),
-    )
-)
+estimand(
+    "Brier score",
+    same_event=True,
+    needs=frozenset({"losses"}),
+    reported=False,
+    plug_in=_observed_brier,
+    joint=joint_brier_scores,
+    citation="Brier (1950), Monthly Weather Review 78, equation 2",
+    formula=r"\mathrm{E}\,(z - c)^2",
+    synonyms=("mean squared error of probabilities", "quadratic score", "half Brier score"),
+)(brier_score)
+estimand(
+    "log score",
+    bounds=(0.0, np.inf),
+    same_event=True,
+    needs=frozenset({"log_losses"}),
+    reported=False,
+    plug_in=_observed_log,
+    joint=joint_log_scores,
+    citation="Good (1952), Journal of the Royal Statistical Society B 14, 107-114",
+    formula=r"\mathrm{E}\,\left[-z \log c - (1 - z) \log(1 - c)\right]",
+    synonyms=("log loss", "cross-entropy", "negative log-likelihood", "NLL", "ignorance score in nats"),
+)(log_score)

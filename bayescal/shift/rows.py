@@ -208,13 +208,7 @@ def target_like(y_prob: Any, y_prob_target: Any, classes: Sequence[Any] | None, 
 
 
 def target_matrix(
-    values: Any,
-    n_classes: int,
-    names: Sequence[Any] | None = None,
-    logits: bool = False,
-    name: str = TARGET,
-    *,
-    whole: bool = True,
+    values: Any, n_classes: int, names: Classes = None, logits: bool = False, name: str = TARGET, *, whole: bool = True
 ) -> tuple[Floats, Reading]:
     """Validate the probabilities of all classes in the target, shape (n_target, n_classes); say how they were read."""
     target_names = column_names(values)
