@@ -80,8 +80,8 @@ def _registering[**P, Kind: (CountsKind, BinsKind)](
     """Return a function that makes a kind and adds it; files that convert counts to documents call it when imported."""
 
     def register(*values: P.args, **named: P.kwargs) -> None:
-        made = kind(*values, **named)
-        kinds[made.name] = made
+        record = kind(*values, **named)
+        kinds[record.name] = record
 
     return register
 

@@ -385,7 +385,7 @@ class CalibrationCurve(_presented.Presented):
 def curve_of(
     steps: Steps, target: str, *, draws: int, rng: Any, exact: float, counted: str = "", of_rows: tuple[str, ...] = ()
 ) -> CalibrationCurve:
-    """Draw the curve of rows in the order of their scores; arguments as for `calibration_curve`; `exact`: `prior_exact`."""
+    """Draw the curve of rows in the order of their scores; `exact` is `prior_exact` of `calibration_curve`."""
     draws = _checks.whole_number("draws", draws, 2)
     effective = effective_number(steps.weight, steps.weight_sq)
     _require_rows("y_true", effective, int(steps.n_rows.sum()), weighted=steps.weighted)
