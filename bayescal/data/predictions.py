@@ -195,16 +195,8 @@ class Predictions:
     def of_classes(cls, rows: ClassRows) -> "list[Predictions]":
         """Derive one binary problem per class from rows that may not have been validated."""
         rows = rows.checked()
-        return [
-            cls(
-                confidence=rows.matrix[:, k],
-                outcome=rows.label == k,
-                weight=rows.weight,
-                target="classwise",
-                reading=rows.reading,
-            )
-            for k in range(rows.n_classes)
-        ]
+        of_all: dict[str, Any] = {"weight": rows.weight, "target": "classwise", "reading": rows.reading}
+        return [cls(confidence=rows.matrix[:, k], outcome=rows.label == k, **of_all) for k in range(rows.n_classes)]
 
 
 def _possible(confidence: Any, outcome: Any, weight: Array | None) -> bool:
