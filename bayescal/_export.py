@@ -86,29 +86,25 @@ def latex_table(
     if label is not None and not (isinstance(label, str) and _LABEL.fullmatch(label)):
         raise ValueError(f"`label` must hold only ASCII letters, digits and : . _ / -, not {quoted(label)}.")
     caption = " ".join(filter(None, map(str.strip, caption.splitlines())))
-    return "\n".join(
-        [
-            *(f"% {remark}" for remark in remarks),
-            r"\begin{table}",
-            r"  \centering",
-            rf"  \caption{{{latex_text(caption)}}}",
-            *([rf"  \label{{{label}}}"] if label else []),
-            rf"  \begin{{tabular}}{{l{'r' * (len(header) - 1)}}}",
-            r"    \toprule",
-            _line(header),
-            r"    \midrule",
-            *map(_line, rows),
-            r"    \bottomrule",
-            r"  \end{tabular}",
-            *(
-                [rf"  \par\smallskip\begin{{minipage}}{{\linewidth}}\footnotesize {latex_text(key)}\end{{minipage}}"]
-                if key
-                else []
-            ),
-            r"\end{table}",
-            "",
-        ]
-    )
+    note = rf"  \par\smallskip\begin{{minipage}}{{\linewidth}}\footnotesize {latex_text(key)}\end{{minipage}}"
+    lines = [
+        *(f"% {remark}" for remark in remarks),
+        r"\begin{table}",
+        r"  \centering",
+        rf"  \caption{{{latex_text(caption)}}}",
+        *([rf"  \label{{{label}}}"] if label else []),
+        rf"  \begin{{tabular}}{{l{'r' * (len(header) - 1)}}}",
+        r"    \toprule",
+        _line(header),
+        r"    \midrule",
+        *map(_line, rows),
+        r"    \bottomrule",
+        r"  \end{tabular}",
+        *([note] if key else []),
+        r"\end{table}",
+        "",
+    ]
+    return "\n".join(lines)
 
 
 def _line(cells: Sequence[str]) -> str:

@@ -252,10 +252,6 @@ def _needed(method: Any) -> list[str]:
     return [each.name for each in named if each.default is each.empty][1:]
 
 
-def _is_plot(name: str) -> bool:
-    return name.startswith("plot_") and name in dir(sys.modules[_lazy.PACKAGE])
-
-
 def no_attribute(result: Any, name: str) -> NoReturn:
     """Raise an `AttributeError` that names what may be meant; a class may say more in ``_instead(name)``."""
     kind = type(result)
@@ -268,7 +264,8 @@ def no_attribute(result: Any, name: str) -> NoReturn:
         hint = _of_rows([each for each in rows if each.of], known, owners, kind)
         hint = hint or (kind._instead(result, name) if hasattr(kind, "_instead") else "")
         hint = hint or _of_rows(rows, known, owners, kind) or _of_parts(result, name)
-        hint = hint or (f" Use `bayescal.{name}(result)`." if _is_plot(name) else similar(name, known))
+        is_plot = name.startswith("plot_") and name in dir(sys.modules[_lazy.PACKAGE])
+        hint = hint or (f" Use `bayescal.{name}(result)`." if is_plot else similar(name, known))
     raise AttributeError(f"{kind.__name__!r} has no attribute {name!r}.{hint}")
 
 

@@ -264,7 +264,7 @@ def compare_independent(evaluations: Mapping[str, Evaluation], *, rope: float = 
     >>> sum(bc.compare_independent({"a": a, "b": b}, rng=1).p_best().values())
     1.0
     """
-    names = several_named("evaluations", evaluations, otherwise=OF_DIFFERENT_ROWS)
+    names = several_named("evaluations", evaluations, other=OF_DIFFERENT_ROWS)
     width = checked_rope(rope)
     for name in names:
         remedy = "; `compare` takes labels and probabilities."

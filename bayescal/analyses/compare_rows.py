@@ -124,41 +124,29 @@ def compare_rows(
 
 
 def compared(
-    counts: Mapping[str, BinnedCounts],
-    pairs: dict[tuple[int, int], PairedCounts],
-    rope: float,
-    *,
-    rng: Any,
-    **arguments: Any,
+    counts: dict[str, BinnedCounts], pairs: dict[tuple[int, int], PairedCounts], rope: float, rng: Any, **options: Any
 ) -> Comparison:
     """Evaluate each classifier, and tie the draws by the joint counts of each pair."""
     common, order = _checks.seeds(rng, 2)
-    return Comparison({n: evaluate_one(c, rng=common, **arguments) for n, c in counts.items()}, pairs, rope, order)
+    return Comparison({n: evaluate_one(c, rng=common, **options) for n, c in counts.items()}, pairs, rope, order)
 
 
 def several_named(
-    argument: str,
-    values: Any,
-    kind: str = "classifiers",
-    like: str = "{'A': ..., 'B': ...}",
-    one: str = "",
-    otherwise: str = "",
+    name: str, value: Any, kind: str = "classifiers", like: str = "{'A': ..., 'B': ...}", one: str = "", other: str = ""
 ) -> list[str]:
-    """Return the names of a mapping, at least two strings; `one` and `otherwise` are remedies for one, for other keys.
+    """Return the names of a mapping, at least two strings; `one` and `other` are remedies for one, for other keys.
 
     `kind` and `like` are what it holds, in words and as an example.
     """
-    if not isinstance(values, Mapping):
-        raise TypeError(
-            f"`{argument}` must be a mapping from names of {kind}, like {like}; not {type(values).__name__}."
-        )
-    if len(values) < 2:
-        raise ValueError(f"`{argument}` must hold at least two {kind}; it holds {len(values)}.{one}")
-    for name in values:
-        if not isinstance(name, str) or not name:
-            renamed = f"`{{str(name): each for name, each in {argument}.items()}}`{otherwise}"
-            raise TypeError(f"`{argument}` must have names that are strings; {name!r} is not. Pass {renamed}.")
-    return list(values)
+    if not isinstance(value, Mapping):
+        raise TypeError(f"`{name}` must be a mapping from names of {kind}, like {like}; not {type(value).__name__}.")
+    if len(value) < 2:
+        raise ValueError(f"`{name}` must hold at least two {kind}; it holds {len(value)}.{one}")
+    for key in value:
+        if not isinstance(key, str) or not key:
+            renamed = f"`{{str(name): each for name, each in {name}.items()}}`{other}"
+            raise TypeError(f"`{name}` must have names that are strings; {key!r} is not. Pass {renamed}.")
+    return list(value)
 
 
 def _predictions(

@@ -59,13 +59,7 @@ def checked_pooling(pooling: Any, *, groups: bool, model: str = MODEL) -> str:
 
 
 def evaluate_pooled(
-    labels: Sequence[Any],
-    counts: Sequence[Counts],
-    whole: Evaluation,
-    *,
-    pooling: str,
-    rng: Generator,
-    progress: bool | None = None,
+    labels: Sequence[Any], counts: list[Counts], whole: Evaluation, pooling: str, rng: Generator, progress: bool | None
 ) -> tuple[dict[Any, Evaluation], int]:
     """Evaluate groups jointly: one evaluation per group, with joint draws, and the seed of the draws.
 

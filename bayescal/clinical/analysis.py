@@ -144,7 +144,7 @@ def _parts(rows: Predictions, bins: Any, binning: str, floor: float | None, draw
     return ModelParts(
         evaluate_one(counts, draws=draws, rng=seeds[0]),
         recalibration_counts(LogitCounts.from_predictions(rows), floor=floor, draws=draws, rng=seeds[1]),
-        curve_of(OrderedSums.from_rows(rows), rows.target, draws=draws, rng=seeds[2], prior_exact=PRIOR_EXACT)
+        curve_of(OrderedSums.from_rows(rows), rows.target, draws=draws, rng=seeds[2], exact=PRIOR_EXACT)
         if enough_rows(counts.effective_rows)
         else None,
     )

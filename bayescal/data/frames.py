@@ -97,11 +97,8 @@ def by_column(values: Any) -> dict[Any, Any] | None:
     """Return the columns of an eager data frame by name, in the type of the frame; None for anything else."""
     try:
         frame = nw.from_native(values, eager_only=True, pass_through=True)
-        return (
-            {name: frame.get_column(name).to_native() for name in frame.columns}
-            if isinstance(frame, nw.DataFrame)
-            else None
-        )
+        whole = isinstance(frame, nw.DataFrame)
+        return {name: frame.get_column(name).to_native() for name in frame.columns} if whole else None
     except DuplicateError:
         repeated = [name for name in dict.fromkeys(values.columns) if list(values.columns).count(name) > 1]
         raise ValueError(
@@ -143,11 +140,8 @@ def all_categories(values: Any) -> list[Any] | None:
         return ordered
     values = labelled(values)
     column: Any = nw.from_native(_chunked(values), series_only=True, pass_through=True)
-    if (
-        isinstance(column, nw.Series)
-        and isinstance(column.dtype, nw.Categorical)
-        and nw.dependencies.is_pandas_series(values)
-    ):
+    is_categorical = isinstance(column, nw.Series) and isinstance(column.dtype, nw.Categorical)
+    if is_categorical and nw.dependencies.is_pandas_series(values):
         return values.cat.categories.tolist()
     return None
 

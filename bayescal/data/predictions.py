@@ -195,16 +195,8 @@ class Predictions:
     def of_classes(cls, rows: ClassRows) -> "list[Predictions]":
         """Derive one binary problem per class from rows that may not have been validated."""
         rows = rows.checked()
-        return [
-            cls(
-                confidence=rows.matrix[:, k],
-                outcome=rows.label == k,
-                weight=rows.weight,
-                target="classwise",
-                reading=rows.reading,
-            )
-            for k in range(rows.n_classes)
-        ]
+        of_all: dict[str, Any] = {"weight": rows.weight, "target": "classwise", "reading": rows.reading}
+        return [cls(confidence=rows.matrix[:, k], outcome=rows.label == k, **of_all) for k in range(rows.n_classes)]
 
 
 def _possible(confidence: Any, outcome: Any, weight: Array | None) -> bool:
@@ -292,13 +284,7 @@ class TopLabels:
 
 
 def read_rows(
-    y_true: Any,
-    y_prob: Any,
-    *,
-    target: str | None = None,
-    classes: Classes = None,
-    logits: bool = False,
-    weights: Any = None,
+    y_true: Any, y_prob: Any, *, target: str | None, classes: Classes = None, logits: bool = False, weights: Any = None
 ) -> "Columns | TopLabels":
     """Check shapes and types, as for `Predictions.from_labels`; ``.checked()`` of the result validates values."""
     names = column_names(y_prob)

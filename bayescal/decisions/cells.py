@@ -21,14 +21,14 @@ from bayescal.stats.sums import effective_number, row_counts, summed_by_key, sum
 CHUNK = 262_144
 #: Maximum number of joint cells for an array of all of them; with more, only cells that occur are stored.
 DENSE_CELLS = 1_000_000
-#: Joint cells have integers as keys, in an engine as float64.
-MOST_KEYS, MOST_ENGINE_KEYS = 2**62, 2**53
+#: Joint cells have integers as keys.
+MOST_KEYS = 2**62
 
 
 def joint_sums(rows: Sequence[Predictions], bins: Bins) -> tuple[Ints, Ints, Floats]:
     """Return the joint cells that occur, and the numbers of rows and the sums of weights in each."""
     size = 2 * len(bins) ** len(rows)
-    require_keys(size, MOST_KEYS, len(bins) - 1, len(rows))
+    check_keys(size, MOST_KEYS, len(bins) - 1, len(rows))
     outcome, weight = rows[0].outcome, rows[0].weight
     dense = [np.zeros(size) for _ in range(1 if weight is None else 2)] if size <= DENSE_CELLS else None
     parts: list[tuple[Ints, Ints, Floats]] = []
@@ -89,7 +89,7 @@ def only_by_outcome(outcome: Ints, n: Ints, weight: Floats, weight_sq: Floats) -
     return bool(whole.all() and rows[-2:].min() > 1.5 and not equal)
 
 
-def require_keys(size: int, most: int, n_thresholds: int, n_models: int) -> None:
+def check_keys(size: int, most: int, n_thresholds: int, n_models: int) -> None:
     """Refuse joint cells whose keys would not be exact."""
     if size > most:
         raise ValueError(

@@ -14,23 +14,8 @@ from bayescal._rules import LARGEST_WEIGHT
 from bayescal.data.columns import refuse_scale
 from bayescal.data.groups import Clusters
 from bayescal.data.predictions import Predictions
-from bayescal.decisions.cells import (
-    MOST_ENGINE_KEYS,
-    ClusteredCells,
-    cells_of_clusters,
-    joint_sums,
-    merged,
-    only_by_outcome,
-    require_keys,
-)
-from bayescal.decisions.thresholds import (
-    DECIMALS,
-    UNNAMED,
-    bins_between,
-    checked_thresholds,
-    columns_by_model,
-    model_names,
-)
+from bayescal.decisions.cells import ClusteredCells, cells_of_clusters, check_keys, joint_sums, merged, only_by_outcome
+from bayescal.decisions.thresholds import DECIMALS, UNNAMED, as_thresholds, bins_between, model_columns, model_names
 from bayescal.draws import fingerprint
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.clusters import add_clusters, refuse_clusters
@@ -38,6 +23,9 @@ from bayescal.stats.frozen import Counted
 from bayescal.stats.paired import PairedCounts
 from bayescal.stats.query.row_sums import framed
 from bayescal.stats.sums import effective_number, sums_at
+
+#: Joint cells have float64 as keys in an engine.
+MOST_ENGINE_KEYS = 2**53
 
 
 @public
@@ -107,7 +95,7 @@ class ThresholdCounts(Counted):
         names = model_names(models)
         none = np.zeros(0)
         cells = np.zeros((0, len(names) + 1), np.int64)
-        return cls(checked_thresholds(thresholds), names, cells, none.astype(np.int64), none, np.zeros(2))
+        return cls(as_thresholds(thresholds), names, cells, none.astype(np.int64), none, np.zeros(2))
 
     @classmethod
     def from_arrays(
@@ -171,7 +159,7 @@ class ThresholdCounts(Counted):
         ValueError
             If there are too many joint cells, or fewer than two clusters; or weights cannot be squared and summed.
         """
-        names, every = model_names(rows), checked_thresholds(thresholds)
+        names, every = model_names(rows), as_thresholds(thresholds)
         at = every[every > 0]
         first = next(iter(rows.values()))
         if first.weight is not None and not 1 / LARGEST_WEIGHT < first.weight.max() < LARGEST_WEIGHT:
@@ -222,11 +210,11 @@ class ThresholdCounts(Counted):
         >>> counts.models, counts.cells.tolist()
         (('new', 'old'), [[0, 1, 0], [1, 0, 1], [1, 1, 1]])
         """
-        columns = columns_by_model(confidence)
-        names, every = model_names(columns), checked_thresholds(thresholds)
+        columns = model_columns(confidence)
+        names, every = model_names(columns), as_thresholds(thresholds)
         at = every[every > 0]
         bins = bins_between(at)
-        require_keys((2 * (len(bins) + 2)) ** len(names), MOST_ENGINE_KEYS, len(at), len(names))
+        check_keys((2 * (len(bins) + 2)) ** len(names), MOST_ENGINE_KEYS, len(at), len(names))
         if len(names) == 1:
             models = [{"outcome": outcome, "confidence": columns[names[0]]}]
         else:
@@ -301,7 +289,7 @@ class ThresholdCounts(Counted):
         >>> counts.at(0.8).cells.tolist()
         [[0, 0], [0, 1], [1, 1]]
         """
-        chosen = checked_thresholds(thresholds)
+        chosen = as_thresholds(thresholds)
         place = np.searchsorted(self.thresholds, chosen - 0.5 * 10.0**-DECIMALS)
         # no cell lies below a threshold of 0
         known = np.append(self.thresholds, np.inf)
@@ -444,7 +432,7 @@ def event_cells(counts: BinnedCounts | PairedCounts) -> tuple[Ints, Ints]:
 def edges_as_thresholds(edges: Floats) -> Floats:
     """Return inner edges of bins as thresholds, or refuse them."""
     try:
-        return checked_thresholds(edges)
+        return as_thresholds(edges)
     except ValueError as problem:
         context = "of the inner edges of `counts`, give those that are thresholds: "
         raise prefixed(problem, context) from problem

@@ -8,10 +8,10 @@ import numpy as np
 from bayescal import _checks, _files
 from bayescal._rules import NOT_NEGATIVE
 from bayescal.decisions.counts import ThresholdCounts
-from bayescal.decisions.thresholds import checked_thresholds, model_names
+from bayescal.decisions.thresholds import as_thresholds, model_names
 from bayescal.stats.documents.joint import read_cells
 from bayescal.stats.documents.sums import ROUNDING, TINY, WEIGHTS, floats, within
-from bayescal.stats.stored import CountsKind, register
+from bayescal.stats.stored import register_counts
 from bayescal.stats.sums import sums_at
 
 
@@ -32,7 +32,7 @@ def thresholds_from_document(document: Mapping[str, Any]) -> ThresholdCounts:
     for name in ("thresholds", "models"):
         if not isinstance(document[name], list):
             raise ValueError(f"`{name}` must be an array.")
-    thresholds = checked_thresholds(floats("thresholds", document["thresholds"], (len(document["thresholds"]),)))
+    thresholds = as_thresholds(floats("thresholds", document["thresholds"], (len(document["thresholds"]),)))
     try:
         models = model_names(document["models"])
     except TypeError as problem:
@@ -71,16 +71,14 @@ def _about(counts: ThresholdCounts) -> str:
     return f"event, {n} threshold{'s' * (n > 1)} of {models} model{'s' * (models > 1)}"
 
 
-register(
-    CountsKind(
-        "threshold",
-        ThresholdCounts,
-        thresholds_document,
-        thresholds_from_document,
-        "counts between thresholds",
-        "holds counts between thresholds, for a net benefit, and a report has bins. "
-        "`bayescal.decisions.net_benefit_counts` evaluates them in Python.",
-        about=_about,
-        fingerprint=lambda counts: counts.cells.tobytes() + counts.n.tobytes() + counts.weight.tobytes(),
-    )
+register_counts(
+    "threshold",
+    ThresholdCounts,
+    thresholds_document,
+    thresholds_from_document,
+    "counts between thresholds",
+    "holds counts between thresholds, for a net benefit, and a report has bins. "
+    "`bayescal.decisions.net_benefit_counts` evaluates them in Python.",
+    about=_about,
+    fingerprint=lambda counts: counts.cells.tobytes() + counts.n.tobytes() + counts.weight.tobytes(),
 )

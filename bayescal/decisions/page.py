@@ -32,24 +32,17 @@ def _(result: NetBenefit, parameters: Parameters = NO_PARAMETERS) -> dict[str, A
 
     These are ``treat_all``, ``treat_none`` and ``evpi``, the expected value of perfect information.
     """
-    at = result.thresholds.tolist()
+    at, names = result.thresholds.tolist(), ("threshold", "mean", "low", "high", "observed", "p_best")
+    mean, ends = result.treat_all.mean(), result.treat_all.interval(PROB)
+    columns = (result.thresholds, mean, *ends, result.observed[TREAT_ALL], result.p_best[TREAT_ALL])
+    treat_all = zip(*(column.tolist() for column in columns), strict=True)
     return {
         **with_table(result, parameters),
         "interval": {"probability": PROB, "kind": "equal-tailed"},
         "pseudo_rows": result.posterior.pseudo_rows,
         "prevalence": result.prevalence,
         "harm": result.harm,
-        "treat_all": [
-            dict(zip(("threshold", "mean", "low", "high", "observed", "p_best"), row, strict=True))
-            for row in zip(
-                at,
-                result.treat_all.mean().tolist(),
-                *(end.tolist() for end in result.treat_all.interval(PROB)),
-                result.observed[TREAT_ALL].tolist(),
-                result.p_best[TREAT_ALL].tolist(),
-                strict=True,
-            )
-        ],
+        "treat_all": [dict(zip(names, row, strict=True)) for row in treat_all],
         "treat_none": [
             {"threshold": t, "p_best": p} for t, p in zip(at, result.p_best[TREAT_NONE].tolist(), strict=True)
         ],
@@ -71,20 +64,12 @@ def _(result: NetBenefit) -> Content:
 @document_of.register
 def _(result: SelectivePrediction, parameters: Parameters = NO_PARAMETERS) -> dict[str, Any]:
     """Return also the AUGRC of each classifier."""
-    ends = {name: each.interval(PROB) for name, each in result.augrc.items()}
+    names = ("classifier", "mean", "low", "high", "observed")
+    rows = ((name, of.mean(), *of.interval(PROB), result.observed_augrc[name]) for name, of in result.augrc.items())
     return {
         **with_table(result, parameters),
         "interval": {"probability": PROB, "kind": "equal-tailed"},
-        "augrc": [
-            {
-                "classifier": name,
-                "mean": draws.mean(),
-                "low": ends[name][0],
-                "high": ends[name][1],
-                "observed": result.observed_augrc[name],
-            }
-            for name, draws in result.augrc.items()
-        ],
+        "augrc": [dict(zip(names, row, strict=True)) for row in rows],
         "seeds": {"draws": str(result.draws_seed)},
     }
 

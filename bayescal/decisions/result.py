@@ -10,29 +10,10 @@ import numpy as np
 from bayescal import _arviz, _checks, _presented, _render
 from bayescal._arrays import Bools, Floats, xr
 from bayescal._meant import public
+from bayescal.decisions import thresholds, words
 from bayescal.decisions.counts import ThresholdCounts
 from bayescal.decisions.posterior import ScoreCellsPosterior
-from bayescal.decisions.thresholds import (
-    TREAT_ALL,
-    TREAT_NONE,
-    Decisions,
-    decide,
-    gain_of_treating,
-    net_benefit_of,
-    odds,
-    share_treated,
-)
-from bayescal.decisions.words import (
-    curve_sentence,
-    decimals_of,
-    few_rows,
-    few_treated,
-    of_clusters,
-    of_draws,
-    question,
-    remarks_of,
-    shown,
-)
+from bayescal.decisions.thresholds import TREAT_ALL, TREAT_NONE, Decisions, decide, net_benefit_of, odds, share_treated
 from bayescal.draws import Draws, fingerprint
 from bayescal.results.of_groups import OfGroups
 from bayescal.results.remarks import of_several
@@ -114,7 +95,7 @@ class NetBenefit(_presented.Presented):
 
     @property
     def _gain(self) -> Floats:
-        return gain_of_treating(self.thresholds, self.prevalence)
+        return thresholds.gain_of_treating(self.thresholds, self.prevalence)
 
     @property
     def _harms(self) -> Floats:
@@ -190,7 +171,7 @@ class NetBenefit(_presented.Presented):
         the prior: printing and plots leave it out, and no sentence calls the model useful. `p_useful` and `table` have
         the number.
         """
-        return {name: sides.any(axis=0) for name, sides in few_rows(self.counts, self.prevalence).items()}
+        return {name: sides.any(axis=0) for name, sides in words.few_rows(self.counts, self.prevalence).items()}
 
     @cached_property
     def few_treated(self) -> dict[str, Bools]:
@@ -200,7 +181,7 @@ class NetBenefit(_presented.Presented):
         positives, each of which counts as much as t / (1 - t) true positives; with rare events, true positives. Mean
         and interval then depend on the prior, and a remark names the thresholds.
         """
-        return few_treated(self.counts, self.prevalence)
+        return words.few_treated(self.counts, self.prevalence)
 
     @property
     def p_best(self) -> dict[str, Floats]:
@@ -344,7 +325,7 @@ class NetBenefit(_presented.Presented):
         prob : float, default 0.95
             Probability of the interval, and probability from which a model is called useful.
         """
-        return curve_sentence(self.thresholds, self._for_words(), _checks.fraction("prob", prob), self.treat_all.mean())
+        return words.of_curve(self.thresholds, self._for_words(), _checks.fraction("prob", prob), self.treat_all.mean())
 
     def _for_words(self) -> Mapping[str, tuple[Draws, Floats, Floats]]:
         useful = {name: np.where(self.few_rows[name], np.nan, p) for name, p in self.p_useful.items()}
@@ -353,30 +334,30 @@ class NetBenefit(_presented.Presented):
     @property
     def spec(self) -> str:
         """Models, thresholds, rows and prior, on one line."""
-        return question(self.counts, self.posterior.prior, self.prevalence, self.harm)
+        return words.question(self.counts, self.posterior.prior, self.prevalence, self.harm)
 
     @property
     def remarks(self) -> tuple[str, ...]:
         """Warnings about rows and clusters, which are printed below the table; empty if none is known."""
         return (
             *self.of_rows,
-            *remarks_of(self.counts, self.prevalence),
-            *of_clusters(self.counts, self.design_effects),
+            *words.remarks_of(self.counts, self.prevalence),
+            *words.of_clusters(self.counts, self.design_effects),
         )
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
         """Return the sentence, table and remarks that printing shows, as data; with `whole`, all thresholds."""
-        at = np.arange(len(self.thresholds)) if whole else shown(self.thresholds)
+        at = np.arange(len(self.thresholds)) if whole else words.shown(self.thresholds)
         listed = set(self.thresholds[at].tolist())
         few = np.concatenate([self.few_rows[name] for name in self.models]).tolist()
         both = [pair for pair in zip(self.table(), few, strict=True) if pair[0]["threshold"] in listed]
-        d = decimals_of([row for row, _ in both])
+        d = words.decimals_of([row for row, _ in both])
         cells = [
             [
                 row["model"],
                 f"{row['threshold']:g}",
                 *(_render.number(row[name], d) for name in ("mean", "low", "high", "observed", "treat_all")),
-                *("-" if is_few else of_draws(row[name]) for name in ("p_useful", "p_best")),
+                *("-" if is_few else words.of_draws(row[name]) for name in ("p_useful", "p_best")),
             ]
             for row, is_few in both
         ]
@@ -433,9 +414,9 @@ class GroupedNetBenefit(OfGroups[NetBenefit]):
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
         """Return the sentence, table and remarks that printing shows, as data; with `whole`, all thresholds."""
         every = self.overall.thresholds
-        listed = set((every if whole else every[shown(every)]).tolist())
+        listed = set((every if whole else every[words.shown(every)]).tolist())
         kept = [(name, each, row) for name, each in self._named() for row in each.table() if row["threshold"] in listed]
-        d = decimals_of([row for *_, row in kept])
+        d = words.decimals_of([row for *_, row in kept])
         cells = [[label, *_cells_of_group(each, row, d)] for label, each, row in kept]
         of_groups = {f"group {_render.name(label)}": each.remarks for label, each in self.groups.items()}
         remarks = [*self.overall.of_rows, *of_several(of_groups)]
@@ -448,7 +429,7 @@ def _cells_of_group(of_group: NetBenefit, row: Mapping[str, Any], d: int) -> lis
     place = of_group.thresholds.tolist().index(row["threshold"])
     few = bool(of_group.few_rows[row["model"]][place])
     numbers = [_render.number(row[name], d) for name in ("mean", "low", "high", "observed", "treat_all")]
-    useful = "-" if few else of_draws(row["p_useful"])
+    useful = "-" if few else words.of_draws(row["p_useful"])
     return [str(of_group.counts.n_rows), row["model"], f"{row['threshold']:g}", *numbers, useful]
 
 

@@ -20,7 +20,7 @@ TREAT_ALL, TREAT_NONE = DEFAULTS = ("treat all", "treat none")
 DECIMALS = 12
 
 
-def checked_thresholds(thresholds: Any) -> Floats:
+def as_thresholds(thresholds: Any) -> Floats:
     """Return thresholds that increase strictly in [0, 1), rounded to `DECIMALS`; by default 0.01, ..., 0.99."""
     if thresholds is None:
         return equal_width_edges(100)[1:-1].copy()
@@ -69,7 +69,7 @@ def probabilities_by_model(y_prob: Any) -> tuple[bool, dict[str, Any]]:
     return by_name is not None, models
 
 
-def columns_by_model(confidence: Any) -> dict[str, str]:
+def model_columns(confidence: Any) -> dict[str, str]:
     """Return the column of each model, from one column, several, or a mapping of names to columns."""
     if isinstance(confidence, str):
         return {UNNAMED: confidence}

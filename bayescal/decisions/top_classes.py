@@ -189,10 +189,5 @@ def _predictions(rows: ClassRows, numbers: Sequence[int]) -> list[Predictions]:
     order = np.argsort(-rows.matrix, axis=1, kind="stable")
     confidence = np.minimum(np.cumsum(np.take_along_axis(rows.matrix, order, axis=1), axis=1), 1.0)
     place = (order == rows.label[:, None]).argmax(axis=1)
-    return [
-        Predictions(
-            confidence=confidence[:, k - 1], outcome=place < k, weight=rows.weight, target="confidence",
-            reading=rows.reading,
-        )
-        for k in numbers
-    ]  # fmt: skip
+    of_all: dict[str, Any] = {"weight": rows.weight, "target": "confidence", "reading": rows.reading}
+    return [Predictions(confidence=confidence[:, k - 1], outcome=place < k, **of_all) for k in numbers]

@@ -114,7 +114,7 @@ def ranges(thresholds: Floats, marked: Bools) -> str:
     return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 
 
-def curve_sentence(
+def of_curve(
     thresholds: Floats, models: Mapping[str, tuple[Draws, Floats, Floats]], prob: float, treat_all: Floats
 ) -> str:
     """Return the result in words."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,7 @@ from bayescal import _checks
 from bayescal._arrays import Floats
 from bayescal._meant import public
 from bayescal.draws import BinDraws, Draws
-from bayescal.estimands.estimand import Estimand
-from bayescal.estimands.registry import _add
+from bayescal.estimands.registry import estimand
 from bayescal.posterior.dirichlet import dirichlet_posterior
 from bayescal.posterior.joint import symmetric_root, with_ranks_of
 from bayescal.stats.clusters import ClusterSums, clusters_of, covariance_of_means
@@ -236,17 +236,13 @@ def mean_losses(counts: Counts) -> tuple[Floats, Floats, Floats, Floats]:
 def _with_a_row(counts: Counts, score: _Score, mean: Floats, square: Floats) -> tuple[Floats, Floats]:
     """Return mean and standard deviation of the mean loss of each cell, to which a row with these moments is added."""
     losses = _losses(counts, score)
-    rows = _rows_by_outcome(counts)
+    rows = stored_rows(counts)  # the effective rows whose losses were summed, shape (2, n_bins)
+    if rows is None:
+        rows = np.stack([counts.effective_n - counts.effective_k, counts.effective_k])
     per_weight = np.divide(rows, counts.weight, out=np.zeros_like(rows), where=counts.weight > 0)
     mean = (per_weight * losses.total + mean) / (rows + 1)
     square = (per_weight * losses.squares + square) / (rows + 1)
     return mean, np.sqrt(np.maximum(square - mean**2, 0) / (rows + 2))
-
-
-def _rows_by_outcome(counts: Counts) -> Floats:
-    """Return the effective rows whose losses were summed, shape (2, n_bins); other counts may have their own."""
-    rows = stored_rows(counts)
-    return np.stack([counts.effective_n - counts.effective_k, counts.effective_k]) if rows is None else rows
 
 
 def stored_rows(counts: Counts) -> Floats | None:
@@ -359,13 +355,9 @@ def _difference(pair: Paired, score: _Score) -> LossSums:
     return difference
 
 
-def _observed_brier(counts: Counts) -> float:
-    # half of Brier (1950), equation 2, which sums over both outcomes
-    return float(_losses(counts, _BRIER).total.sum() / counts.weight.sum())
-
-
-def _observed_log(counts: Counts) -> float:
-    return float(_losses(counts, _LOG).total.sum() / counts.weight.sum())
+def _observed(score: _Score, counts: Counts) -> float:
+    # the Brier score is half of Brier (1950), equation 2, which sums over both outcomes
+    return float(_losses(counts, score).total.sum() / counts.weight.sum())
 
 
 def mean_loss_draws(
@@ -405,34 +397,26 @@ def covariance_over_clusters(
     return covariance * (number - 1), number
 
 
-_add(
-    Estimand(
-        "brier_score",
-        brier_score,
-        "Brier score",
-        same_event=True,
-        needs=frozenset({"losses"}),
-        reported=False,
-        plug_in=_observed_brier,
-        joint=joint_brier_scores,
-        citation="Brier (1950), Monthly Weather Review 78, equation 2",
-        formula=r"\mathrm{E}\,(z - c)^2",
-        synonyms=("mean squared error of probabilities", "quadratic score", "half Brier score"),
-    )
-)
-_add(
-    Estimand(
-        "log_score",
-        log_score,
-        "log score",
-        bounds=(0.0, np.inf),
-        same_event=True,
-        needs=frozenset({"log_losses"}),
-        reported=False,
-        plug_in=_observed_log,
-        joint=joint_log_scores,
-        citation="Good (1952), Journal of the Royal Statistical Society B 14, 107-114",
-        formula=r"\mathrm{E}\,\left[-z \log c - (1 - z) \log(1 - c)\right]",
-        synonyms=("log loss", "cross-entropy", "negative log-likelihood", "NLL", "ignorance score in nats"),
-    )
-)
+estimand(
+    "Brier score",
+    same_event=True,
+    needs=frozenset({"losses"}),
+    reported=False,
+    plug_in=partial(_observed, _BRIER),
+    joint=joint_brier_scores,
+    citation="Brier (1950), Monthly Weather Review 78, equation 2",
+    formula=r"\mathrm{E}\,(z - c)^2",
+    synonyms=("mean squared error of probabilities", "quadratic score", "half Brier score"),
+)(brier_score)
+estimand(
+    "log score",
+    bounds=(0.0, np.inf),
+    same_event=True,
+    needs=frozenset({"log_losses"}),
+    reported=False,
+    plug_in=partial(_observed, _LOG),
+    joint=joint_log_scores,
+    citation="Good (1952), Journal of the Royal Statistical Society B 14, 107-114",
+    formula=r"\mathrm{E}\,\left[-z \log c - (1 - z) \log(1 - c)\right]",
+    synonyms=("log loss", "cross-entropy", "negative log-likelihood", "NLL", "ignorance score in nats"),
+)(log_score)

@@ -8,7 +8,7 @@ from bayescal import _checks, _files
 from bayescal.labels.rows import TARGETS
 from bayescal.labels.sums import JudgedCounts
 from bayescal.stats.documents.sums import bins_document, bins_from_document, sums_document, sums_from_document
-from bayescal.stats.stored import CountsKind, register
+from bayescal.stats.stored import register_counts
 
 PARTS = tuple(field.name for field in fields(JudgedCounts))
 
@@ -30,14 +30,12 @@ def judged_from_document(document: Mapping[str, Any]) -> JudgedCounts:
     return JudgedCounts(*(sums_from_document(document[name], bins, document["target"], f"{name}.") for name in PARTS))
 
 
-register(
-    CountsKind(
-        "judged",
-        JudgedCounts,
-        judged_document,
-        judged_from_document,
-        "counts of rows with a judge's labels",
-        "holds a judge's labels, some of them checked. `bayescal.labels.judged_counts` evaluates them in Python.",
-        binary=lambda counts: counts.rows,
-    )
+register_counts(
+    "judged",
+    JudgedCounts,
+    judged_document,
+    judged_from_document,
+    "counts of rows with a judge's labels",
+    "holds a judge's labels, some of them checked. `bayescal.labels.judged_counts` evaluates them in Python.",
+    binary=lambda counts: counts.rows,
 )

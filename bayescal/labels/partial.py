@@ -17,16 +17,9 @@ from bayescal.data.columns import allowed_weights, scale_free, weight_column
 from bayescal.data.frames import same_rows, with_missing
 from bayescal.data.predictions import Predictions, read_rows
 from bayescal.estimands.registry import registered
+from bayescal.labels import partial_result
 from bayescal.labels.evidence import VerifiedCounts
-from bayescal.labels.partial_result import (
-    COVARIATES,
-    LARGEST_RATIO,
-    NOT_AT_RANDOM,
-    SCORE,
-    PartlyObservedBand,
-    PartlyObservedEvaluation,
-    with_assumption,
-)
+from bayescal.labels.partial_result import COVARIATES, LARGEST_RATIO, NOT_AT_RANDOM, SCORE, PartlyObservedEvaluation
 from bayescal.labels.posterior import LabelPosterior, Problem, Solved, solve_known
 from bayescal.posterior.shrinkage.prior import EXACT, ShrinkagePrior
 from bayescal.shift.rows import MOST_WITHOUT_SOURCE
@@ -63,7 +56,7 @@ def partly_observed(
     rng: Any = None,
     classes: Classes = None,
     logits: bool = False,
-) -> PartlyObservedEvaluation | PartlyObservedBand:
+) -> PartlyObservedEvaluation | partial_result.PartlyObservedBand:
     r"""Compute the posterior of the calibration error of all rows if the outcome is known for some of them.
 
     Without the other rows, the result is the error of the rows with known outcome. It is that of all rows only if both
@@ -157,7 +150,7 @@ def partly_observed(
     counts, known = rows.counts(bins, binning)
     about: dict[str, Any] = {"known": known, "missing": missing, "weight_report": rows.report}
     if ratios is None:
-        return with_assumption(evaluate_one(counts, draws=draws, rng=rng), **about)
+        return partial_result.with_assumption(evaluate_one(counts, draws=draws, rng=rng), **about)
     problem = _problem(counts)
     seed, for_solving = _checks.seeds(rng, 2)
     solver = np.random.default_rng(for_solving)
@@ -170,7 +163,8 @@ def partly_observed(
         ratio: _evaluation(LabelPosterior(_one_value(solved, i)), draws, seed, **about, odds_ratios=(ratio,))
         for i, ratio in enumerate(ratios.tolist())
     }
-    return PartlyObservedBand(evaluations, registered()["ece"], partial(reaching_zero, problem, for_solving))
+    at_zero = partial(reaching_zero, problem, for_solving)
+    return partial_result.PartlyObservedBand(evaluations, registered()["ece"], at_zero)
 
 
 @dataclass(frozen=True, eq=False)
@@ -315,7 +309,7 @@ def _one_value(solved: Solved, i: int) -> Solved:
 
 def _evaluation(posterior: LabelPosterior, draws: int, seed: int, **about: Any) -> PartlyObservedEvaluation:
     evaluation = evaluation_of(posterior.counts, lambda counts: posterior, model=DEFAULT_MODEL, draws=draws, rng=seed)
-    return with_assumption(evaluation, **about)
+    return partial_result.with_assumption(evaluation, **about)
 
 
 def reaching_zero(problem: Problem, seed: int, prob: float) -> tuple[float, float]:

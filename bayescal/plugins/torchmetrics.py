@@ -433,17 +433,16 @@ class CalibrationPosterior(Metric):
         cells, sums, marks = (each.cpu().numpy() for each in (self.cells, self.sums, self.marks))
         n_rows = int(cells.sum())
         if marks[2]:
-            raise InvalidRows(
-                Finding(
-                    argument="preds",
-                    called="`preds` and `target`",
-                    rule="must be valid",
-                    count=int(marks[2]),
-                    size=n_rows,
-                    unit="rows",
-                    hint="With `validate_args=True`, `update` names the first of them.",
-                )
+            finding = Finding(
+                argument="preds",
+                called="`preds` and `target`",
+                rule="must be valid",
+                count=int(marks[2]),
+                size=n_rows,
+                unit="rows",
+                hint="With `validate_args=True`, `update` names the first of them.",
             )
+            raise InvalidRows(finding)
         if self._logits_of_classes and n_rows and marks[4] == n_rows:
             raise ValueError("`preds` must hold logits; its rows lie in [0, 1] and sum to 1. Drop `logits=True`.")
         deviation, deviation_sq, loss_sq, log, log_sq = sums

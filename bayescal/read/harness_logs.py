@@ -115,7 +115,8 @@ def lm_eval(
         task = named["task"] if named else path.stem
         records, only = _of_one_filter(list(json_records(path).values()), filter_name, path)
         other_filter += [only] if only else []
-        run = _run(path, named["time"] if named and named["time"] else "")
+        beside = path.absolute().with_name(f"results_{named['time']}.json") if named and named["time"] else None
+        run = _results(beside) if beside and beside.is_file() else {}
         model = str(run.get("model_name") or path.absolute().parent.name)
         places = [f"document {each.get('doc_id')} in '{path.name}'" for each in records]
         responses = records[0].get("filtered_resps")  # of choices, log-likelihoods and whether the text is greedy
@@ -209,12 +210,6 @@ def _results(path: Path) -> Record:
     except (OSError, ValueError):
         return {}
     return document if isinstance(document, dict) else {}
-
-
-def _run(path: Path, time: str) -> Record:
-    """Return the results of the run that wrote a file of samples; nothing if there are none."""
-    beside = path.absolute().with_name(f"results_{time}.json")
-    return _results(beside) if time and beside.is_file() else {}
 
 
 def _of_one_filter(

@@ -343,13 +343,10 @@ def _two(
     divider = make_axes_locatable(ax)
     words = sides_in_words(ax, names, shapes, drawing.SMALL + 0.5, larger=larger)
     # the height of the forest plot depends on its names; in a figure of default height the other panels keep theirs
-    forest_height = forests.rows_height(names)
-    below = divider.new_vertical(
-        f"{160 / forest_height:.0f}%",
-        pad=0.46 + 0.16 * (1 + lines + max(w.count("\n") for w in words)),
-        pack_start=True,
-    )
-    curve = divider.new_vertical(f"{70 / forest_height:.0f}%", pad=0.75, pack_start=True)
+    height = forests.rows_height(names)
+    pad = 0.46 + 0.16 * (1 + lines + max(w.count("\n") for w in words))
+    below = divider.new_vertical(f"{160 / height:.0f}%", pad=pad, pack_start=True)
+    curve = divider.new_vertical(f"{70 / height:.0f}%", pad=0.75, pack_start=True)
     for part in (below, curve):
         drawing.add_part(ax, part)
     draw_difference(below, shapes, words, colors.sides(larger=larger))

@@ -144,13 +144,8 @@ def _(result: ClasswiseEvaluation) -> Content:
 
 @content.register
 def _(result: GroupedEvaluation) -> Content:
-    sheet = result.sheet(whole=True)
-    overall = "all rows"
-    pictures = [
-        forest_picture("ECE of each group", result),
-        reliability_picture(result.overall, overall),
-        posterior_picture(result.overall, overall),
-    ]
+    sheet, of_all = result.sheet(whole=True), (result.overall, "all rows")
+    pictures = [forest_picture("ECE of each group", result), reliability_picture(*of_all), posterior_picture(*of_all)]
     shown = [one_table("Groups", sheet), tables.bins(result.overall)]
     return Content("Calibration report: groups", sheet, shown, result.overall._row_numbers(), pictures)
 

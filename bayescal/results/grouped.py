@@ -204,7 +204,8 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
         rows.
         """
         largest, label = self.p_largest(), self._named
-        group = self._with_rows(label)
+        n_rows = self.groups[label].counts.n_rows
+        group = f"{in_words(label, self.name)} ({n_rows} row{'s' * (n_rows > 1)})"
         probability = _render.probability(largest[label]).removeprefix("= ")
         of_all = f"the ECE of all rows is {_render.numbers(self.overall.ece.mean(), least=3)[0]}"
         if len(self) > 1 and self.standing_out() is None:
@@ -229,10 +230,6 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
         """Label of the group that the sentence names: the one whose ECE is most likely the largest."""
         largest = self.p_largest()
         return max(largest, key=largest.__getitem__)
-
-    def _with_rows(self, label: Any) -> str:
-        n_rows = self.groups[label].counts.n_rows
-        return f"{in_words(label, self.name)} ({n_rows} row{'s' * (n_rows > 1)})"
 
     def p_largest(self, estimand: EstimandLike = "ece") -> dict[Any, float]:
         """Compute the probability that each group is the worst, which is the one with the largest error; see `p_worst`.

@@ -267,24 +267,23 @@ class ModelSensitivity(Choices[ModelChoice, Any]):
             low, high = draws.interval(prob)
             difference, error = loo.minus(best)
             tested = isinstance(posterior, HasHypotheses)
-            rows.append(
-                {
-                    "model": model,
-                    "prior": prior,
-                    "mean": draws.mean(),
-                    "sd": draws.sd(),
-                    "low": low,
-                    "high": high,
-                    "log_marginal": posterior.log_marginal_likelihood,
-                    "elpd_loo": loo.elpd,
-                    "se_loo": loo.se,
-                    "p_loo": loo.p,
-                    "elpd_difference": difference,
-                    "se_difference": error,
-                    "prior_odds": posterior.prior_odds if tested else float("nan"),
-                    "p_calibrated": posterior.p_calibrated if tested else float("nan"),
-                }
-            )
+            row = {
+                "model": model,
+                "prior": prior,
+                "mean": draws.mean(),
+                "sd": draws.sd(),
+                "low": low,
+                "high": high,
+                "log_marginal": posterior.log_marginal_likelihood,
+                "elpd_loo": loo.elpd,
+                "se_loo": loo.se,
+                "p_loo": loo.p,
+                "elpd_difference": difference,
+                "se_difference": error,
+                "prior_odds": posterior.prior_odds if tested else float("nan"),
+                "p_calibrated": posterior.p_calibrated if tested else float("nan"),
+            }
+            rows.append(row)
         return rows
 
     def sentence(self, prob: float = 0.95) -> str:

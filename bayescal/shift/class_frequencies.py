@@ -201,18 +201,14 @@ class ClassPriors(Presented, Mapping[Any, Draws]):
         >>> dict(priors.to_datatree()["posterior"]["frequency"].sizes)
         {'chain': 4, 'draw': 250, 'class': 2}
         """
+        about = {"spec": self.spec, "method": self.method, "n_target": self.counts.n_target}
         return _arviz.datatree(
             {"frequency": self.draws},
             observed={"n_source": self.counts.by_class},
             constant={"source": self.source, "worth": self.worth},
             along="class",
             coords={"class": list(self.classes)},
-            attrs={
-                "spec": self.spec,
-                "method": self.method,
-                "n_target": self.counts.n_target,
-                "remarks": "\n".join(self.remarks),
-            },
+            attrs={**about, "remarks": "\n".join(self.remarks)},
         )
 
     @property

@@ -10,20 +10,10 @@ from bayescal import _checks, _render
 from bayescal._arrays import Array, Classes
 from bayescal._meant import public
 from bayescal.analyses.one import DEFAULT_MODEL, count_rows, evaluate_one
-from bayescal.data.frames import column_names
-from bayescal.data.matrix import refuse_contradiction
 from bayescal.data.predictions import Predictions, TopLabels, read_rows
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.remarks import mistake_remarks, reading_remarks, remarks_of
-from bayescal.shift.rows import (
-    TARGET,
-    is_certain,
-    refuse_certain,
-    refuse_labels,
-    require_overlap,
-    target_event,
-    target_matrix,
-)
+from bayescal.shift.rows import is_certain, refuse_certain, refuse_labels, require_overlap, target_like
 from bayescal.shift.target import TargetCounts, TargetEvaluation, few_labelled_rows
 from bayescal.shift.weights import FEWEST_ROWS, WeightReport, report_of
 from bayescal.stats.bins import VALUES, Bins, make_bins
@@ -206,13 +196,9 @@ def covariate(
     if not logits:
         refuse_labels(y_prob, y_prob_target)
     rows = labelled.checked().scale_free()
-    if isinstance(labelled, TopLabels):
-        matrix, reading = target_matrix(y_prob_target, labelled.rows.n_classes, column_names(y_prob), logits)
-        confidence = matrix.max(axis=1)
-        refuse_contradiction(column_names(y_prob_target), labelled.rows.classes, name=TARGET)
-    else:
-        matrix, reading = target_event(y_prob_target, logits)
-        confidence = matrix[:, 1]
+    classes = labelled.rows.classes if isinstance(labelled, TopLabels) else None
+    matrix, reading = target_like(y_prob, y_prob_target, classes, logits)
+    confidence = matrix[:, 1] if classes is None else matrix.max(axis=1)
     if not logits:
         refuse_certain((is_certain(rows.confidence), is_certain(confidence)), (len(rows.confidence), len(confidence)))
     assert rows.weight is not None  # `weights` were given

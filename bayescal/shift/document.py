@@ -12,7 +12,7 @@ from bayescal.shift.counts import ShiftCells, ShiftCounts
 from bayescal.shift.shifted_bins import ShiftedBins
 from bayescal.stats.documents import sums as plain
 from bayescal.stats.documents.joint import labels_document, labels_from_document
-from bayescal.stats.stored import CountsKind, register
+from bayescal.stats.stored import register_counts
 from bayescal.stats.sums import row_counts
 
 NEEDED = ("classes", "cuts", "source_rows", "source", "target_rows", "target", "binned")
@@ -106,16 +106,14 @@ def _fingerprint(counts: ShiftCounts) -> bytes:
     return counts.source.tobytes() + counts.target.tobytes() + sums
 
 
-register(
-    CountsKind(
-        "shift",
-        ShiftCounts,
-        shift_document,
-        shift_from_document,
-        "counts of a source and a target",
-        "holds counts of a source and a target without labels, and a report evaluates labelled rows. "
-        "`bayescal.shift.label_counts` evaluates them in Python.",
-        about=_about,
-        fingerprint=_fingerprint,
-    )
+register_counts(
+    "shift",
+    ShiftCounts,
+    shift_document,
+    shift_from_document,
+    "counts of a source and a target",
+    "holds counts of a source and a target without labels, and a report evaluates labelled rows. "
+    "`bayescal.shift.label_counts` evaluates them in Python.",
+    about=_about,
+    fingerprint=_fingerprint,
 )

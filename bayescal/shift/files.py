@@ -19,18 +19,8 @@ from bayescal.data.files.formats import open_source
 from bayescal.data.files.predictions import Rows, RowStream, open_predictions
 from bayescal.data.files.source import Source, require_column_names
 from bayescal.data.reading import Reading, divided
+from bayescal.shift import rows
 from bayescal.shift.counts import ShiftCells, ShiftCounts, default_cells, require_cells
-from bayescal.shift.rows import (
-    TARGET,
-    SourceRows,
-    coarser,
-    is_certain,
-    refuse_certain,
-    rounded_to,
-    stated_probabilities,
-    target_event,
-    target_matrix,
-)
 from bayescal.stats.bins import Bins, make_bins
 from bayescal.stats.files import COUNTING, EDGES, Progress
 
@@ -149,7 +139,7 @@ class _Files:
     def count(self, cells: ShiftCells | None, bins: Bins | None) -> ShiftCounts:
         """Count the rows of both files, rounded to the precision of the coarser one."""
         source, target = (self._source_matrices, self._source_columns), (self._target_blocks, self._target_columns)
-        sides = {"y_prob": source, TARGET: target}
+        sides = {"y_prob": source, rows.TARGET: target}
         try:
             return self._count(cells, bins)
         except InvalidRows as problem:
@@ -162,29 +152,29 @@ class _Files:
     def _count(self, cells: ShiftCells | None, bins: Bins | None) -> ShiftCounts:
         (source, labelled), (target, unlabelled) = _peeked(self._source_blocks()), _peeked(self._target_blocks())
         certain = [True, True]
-        coarse = coarser(source.y_prob.dtype, target.dtype)
+        coarse = rows.coarser(source.y_prob.dtype, target.dtype)
         if cells is None:
             cells, labelled = self._default_cells(labelled, coarse)
 
         def of_source(block: Rows) -> ShiftCounts:
-            certain[0] &= is_certain(block.y_prob)
-            rows = self._labelled(block)
-            matrix = self._adapted(rounded_to(coarse, rows.matrix, rows.event), self.stream.source)
-            return ShiftCounts.from_source(replace(rows, matrix=matrix), cells, bins)
+            certain[0] &= rows.is_certain(block.y_prob)
+            read = self._labelled(block)
+            matrix = self._adapted(rows.rounded_to(coarse, read.matrix, read.event), self.stream.source)
+            return ShiftCounts.from_source(replace(read, matrix=matrix), cells, bins)
 
         def of_target(block: Array) -> ShiftCounts:
-            certain[1] &= is_certain(block)
+            certain[1] &= rows.is_certain(block)
             matrix, reading = self._unlabelled(block)
-            matrix = self._adapted(rounded_to(coarse, matrix, self.event), self.target)
+            matrix = self._adapted(rows.rounded_to(coarse, matrix, self.event), self.target)
             counted = ShiftCounts.from_target(matrix, self.event, cells, bins, counts.classes)
             return replace(counted, readings=(Reading(), reading))
 
         counts = reduce(add, self._each(labelled, COUNTING, self._source_columns, of_source))
         counts += reduce(add, self._each(unlabelled, COUNTING, self._target_columns, of_target))
         if not self.logits:
-            called = (self._source_columns.called["y_prob"], self._target_columns.called[TARGET])
-            refuse_certain((certain[0], certain[1]), (counts.n_source, counts.n_target), called)
-        read = [self.readings.get(side, Reading()) for side in ("y_prob", TARGET)]
+            called = (self._source_columns.called["y_prob"], self._target_columns.called[rows.TARGET])
+            rows.refuse_certain((certain[0], certain[1]), (counts.n_source, counts.n_target), called)
+        read = [self.readings.get(side, Reading()) for side in ("y_prob", rows.TARGET)]
         return replace(counts, readings=(counts.readings[0] + read[0], counts.readings[1] + read[1]))
 
     def _default_cells(self, blocks: Iterator[Rows], coarse: np.dtype[Any]) -> tuple[ShiftCells, Iterator[Rows]]:
@@ -194,8 +184,8 @@ class _Files:
         def matrix() -> Floats:
             nonlocal read
             read = True
-            rows = self._each(blocks, EDGES, self._source_columns, self._labelled)
-            return np.concatenate([rounded_to(coarse, each.matrix, self.event) for each in rows])
+            labelled = self._each(blocks, EDGES, self._source_columns, self._labelled)
+            return np.concatenate([rows.rounded_to(coarse, each.matrix, self.event) for each in labelled])
 
         cells = default_cells(2 if self.event else len(self.stream.columns), matrix)
         return cells, self._source_blocks() if read else blocks
@@ -224,26 +214,26 @@ class _Files:
 
     def _source_blocks(self) -> Iterator[Rows]:
         """Read the labelled rows."""
-        for rows in _naming_file(self.stream.blocks(), self._quoted(self.stream.source)):
-            yield replace(rows, y_prob=divided(rows.y_prob)) if "y_prob" in self.readings else rows
+        for block in _naming_file(self.stream.blocks(), self._quoted(self.stream.source)):
+            yield replace(block, y_prob=divided(block.y_prob)) if "y_prob" in self.readings else block
 
     def _source_matrices(self) -> Iterator[Array]:
-        return (rows.y_prob for rows in self._source_blocks())
+        return (block.y_prob for block in self._source_blocks())
 
     def _target_blocks(self) -> Iterator[Array]:
         """Read the probabilities of the target."""
         columns = self.target.blocks(self.stream.places.probs)
         for block in _naming_file(columns, self._quoted(self.target)):
             matrix = block[0] if self.event else np.column_stack(block)
-            yield divided(matrix) if TARGET in self.readings else matrix
+            yield divided(matrix) if rows.TARGET in self.readings else matrix
 
-    def _labelled(self, rows: Rows) -> SourceRows:
-        return SourceRows.read(rows.y_true, rows.y_prob, classes=rows.classes, logits=self.logits, whole=False)
+    def _labelled(self, block: Rows) -> rows.SourceRows:
+        return rows.SourceRows.read(block.y_true, block.y_prob, classes=block.classes, logits=self.logits, whole=False)
 
     def _unlabelled(self, block: Array) -> tuple[Floats, Reading]:
         if self.event:
-            return target_event(block, self.logits)
-        return target_matrix(block, block.shape[1], logits=self.logits, whole=False)
+            return rows.target_event(block, self.logits)
+        return rows.target_matrix(block, block.shape[1], logits=self.logits, whole=False)
 
     def _adapted(self, matrix: Floats, source: Source) -> Floats:
         """Apply `adapt` to rows of a file and check what it returns."""
@@ -263,7 +253,7 @@ class _Files:
 
     @property
     def _target_columns(self) -> NamedColumns:
-        return self._named(self.target, {TARGET: self.stream.called["y_prob"]})
+        return self._named(self.target, {rows.TARGET: self.stream.called["y_prob"]})
 
     def _named(self, source: Source, called: dict[str, str]) -> NamedColumns:
         words = {argument: f"{column} of {self._quoted(source)}" for argument, column in called.items()}
@@ -279,7 +269,7 @@ class _Files:
 
 def _checked_adapted(returned: Any, matrix: Floats, event: bool) -> Floats:
     """Check that adapted probabilities belong to the rows of a matrix; return those of all classes."""
-    changed = stated_probabilities(returned, ADAPTED, None if event else matrix.shape[1], whole=False)
+    changed = rows.stated_probabilities(returned, ADAPTED, None if event else matrix.shape[1], whole=False)
     if len(changed) != len(matrix):
         raise ValueError(f"`{ADAPTED}` must have one value per row; it has {len(changed)} for {len(matrix)} rows.")
     return changed

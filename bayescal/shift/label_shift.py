@@ -322,28 +322,23 @@ class _Problem:
     ) -> LabelShiftEvaluation | LabelShiftClasses:
         """Evaluate the event, or each class; `later` counts the rows of a class after adaptation, if they are known."""
         if len(first) == 1:
-            return self._class_evaluation(first[1], later.get(1), priors, seeds[1], "")
+            return self._class_evaluation(first[1], later.get(1), priors, "", *seeds[1])
         each = {
-            name: self._class_evaluation(first[k], later.get(k), priors, seeds[k], f"class {name}")
+            name: self._class_evaluation(first[k], later.get(k), priors, f"class {name}", *seeds[k])
             for k, name in enumerate(priors.classes)
         }
         return LabelShiftClasses(each, priors)
 
     def _class_evaluation(
-        self,
-        counted: ShiftedBins,
-        later: Callable[[], ShiftedBins] | None,
-        priors: ClassPriors,
-        seeds: list[int],
-        label: str,
+        self, now: ShiftedBins, later: Callable[[], ShiftedBins] | None, priors: ClassPriors, name: str, *seeds: int
     ) -> LabelShiftEvaluation:
         """Evaluate stated probabilities, and prepare the evaluation of adapted ones."""
-        stated = counted.at(priors.mean())  # for scores as stated: the error describes the rows as given
+        stated = now.at(priors.mean())  # for scores as stated: the error describes the rows as given
         empty = int(np.count_nonzero(stated.occupied & (stated.n == 0)))
         require_overlap(stated.without_labels, stated.rows.unlabelled.n_rows, empty)
-        evaluation = self._evaluation(counted, priors, seeds[0])
-        adapt = None if later is None else partial(self._adapted, later, priors, seeds[1], label)
-        return LabelShiftEvaluation.of(evaluation, priors, adapt, label)
+        evaluation = self._evaluation(now, priors, seeds[0])
+        adapt = None if later is None else partial(self._adapted, later, priors, seeds[1], name)
+        return LabelShiftEvaluation.of(evaluation, priors, adapt, name)
 
     def _adapted(
         self, later: Callable[[], ShiftedBins], priors: ClassPriors, seed: int, label: str

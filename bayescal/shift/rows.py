@@ -83,15 +83,10 @@ class ShiftedRows:
         cls, y_true: Any, y_prob: Any, y_prob_target: Any, *, classes: Classes = None, logits: bool = False
     ) -> "ShiftedRows":
         """Validate all values; parameters as for `class_priors`."""
-        names = column_names(y_prob)
         if not logits:
             refuse_labels(y_prob, y_prob_target)
         rows = SourceRows.read(y_true, y_prob, classes=classes, logits=logits)
-        if rows.event:
-            target, reading = target_event(y_prob_target, logits)
-        else:
-            target, reading = target_matrix(y_prob_target, len(rows.classes), names, logits)
-            refuse_contradiction(column_names(y_prob_target), rows.classes, name=TARGET)
+        target, reading = target_like(y_prob, y_prob_target, None if rows.event else rows.classes, logits)
         if not logits:
             refuse_certain((is_certain(rows.matrix), is_certain(target)), (len(rows.matrix), len(target)))
         coarse = coarser(*(np.asarray(to_array(TARGET, each)).dtype for each in (y_prob, y_prob_target)))
@@ -203,14 +198,17 @@ def target_event(values: Any, logits: bool = False, name: str = TARGET) -> tuple
     return both_columns(_checks.probabilities(name, p)), reading
 
 
+def target_like(y_prob: Any, y_prob_target: Any, classes: Sequence[Any] | None, logits: bool) -> tuple[Floats, Reading]:
+    """Validate the probabilities of the target, in the form of the source: of an event, or of all `classes`."""
+    if classes is None:
+        return target_event(y_prob_target, logits)
+    target = target_matrix(y_prob_target, len(classes), column_names(y_prob), logits)
+    refuse_contradiction(column_names(y_prob_target), classes, name=TARGET)
+    return target
+
+
 def target_matrix(
-    values: Any,
-    n_classes: int,
-    names: Sequence[Any] | None = None,
-    logits: bool = False,
-    name: str = TARGET,
-    *,
-    whole: bool = True,
+    values: Any, n_classes: int, names: Classes = None, logits: bool = False, name: str = TARGET, *, whole: bool = True
 ) -> tuple[Floats, Reading]:
     """Validate the probabilities of all classes in the target, shape (n_target, n_classes); say how they were read."""
     target_names = column_names(values)

@@ -119,12 +119,9 @@ class ShiftEvidence(Presented):
         ['share_source', 'share_target', 'total_variation']
         """
         counts, along = self.counts, ["cell"]
+        shares = {f"share_{side}": (self.drawn[:, i], along) for i, side in enumerate(("source", "target"))}
         return _arviz.tree_of_arrays(
-            {
-                "share_source": (self.drawn[:, 0], along),
-                "share_target": (self.drawn[:, 1], along),
-                "total_variation": (self.total_variation, []),
-            },
+            {**shares, "total_variation": (self.total_variation, [])},
             observed={"n_source": (counts.source.sum(axis=0), along), "n_target": (counts.target, along)},
             coords={"cell": self.cells},
             attrs={"spec": self.spec},

@@ -136,15 +136,9 @@ class PairedCounts(Counted):
         ValueError, TypeError
             As for `BinnedCounts.from_arrays`; also if the columns differ in length.
         """
-        same_rows(
-            {
-                "first_outcome": first_outcome,
-                "first_confidence": first_confidence,
-                "second_outcome": second_outcome,
-                "second_confidence": second_confidence,
-                "weights": weights,
-            }
-        )
+        first = {"first_outcome": first_outcome, "first_confidence": first_confidence}
+        second = {"second_outcome": second_outcome, "second_confidence": second_confidence}
+        same_rows({**first, **second, "weights": weights})
         pair = (
             Predictions.from_outcomes(first_outcome, first_confidence, weights, target=target),
             Predictions.from_outcomes(second_outcome, second_confidence, weights, target=target),

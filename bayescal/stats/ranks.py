@@ -200,7 +200,9 @@ class Ranks(Frozen):
             ranks = replace(self, by_cluster=csr_array((weights, (of_row, place)), shape=shape))
         if not self.both_outcomes:
             return ranks
-        return ranks.with_clusters(self._weighted_influences(confidence, outcome, weights), weights, of_row)
+        at = self.cell_of(confidence) + len(self.position) * outcome.astype(np.int64)
+        influence = weights * self.influences.ravel()[np.where(weights > 0, at, 0)]  # 0 for rows of weight 0
+        return ranks.with_clusters(influence, weights, of_row)
 
     def with_clusters(self, influence: Floats, weight: Floats, of_row: Ints) -> "Ranks":
         r"""Return these ranks with the design effect of clusters, given the influence of each row, times its weight.
@@ -221,11 +223,6 @@ class Ranks(Frozen):
         by_cluster = sums_at(of_row, influence)
         ratio = float(by_cluster @ by_cluster) / squares * number / (number - 1)
         return replace(self, design_effect=ratio * float(stdtrit(max(number - 1, 1.0), 0.975) / ndtri(0.975)) ** 2)
-
-    def _weighted_influences(self, confidence: Array, outcome: Array, weight: Array) -> Floats:
-        """Return weight times influence on the area of each row; 0 for rows of weight 0."""
-        at = self.cell_of(confidence) + len(self.position) * outcome.astype(np.int64)
-        return np.asarray(weight * self.influences.ravel()[np.where(weight > 0, at, 0)])
 
     def coarser(self, grid: Bins | str) -> "Ranks":
         """Move a grid of values to bins or to the fine grid."""

@@ -74,12 +74,19 @@ _kinds: dict[str, CountsKind] = {}
 _bins: dict[str, BinsKind] = {}
 
 
-def register(kind: CountsKind | BinsKind) -> None:
-    """Add a kind; a file that converts counts to documents calls this when it is imported."""
-    if isinstance(kind, CountsKind):
-        _kinds[kind.name] = kind
-    else:
-        _bins[kind.name] = kind
+def _registering[**P, Kind: (CountsKind, BinsKind)](
+    kind: Callable[P, Kind], kinds: dict[str, Kind]
+) -> Callable[P, None]:
+    """Return a function that makes a kind and adds it; files that convert counts to documents call it when imported."""
+
+    def register(*values: P.args, **named: P.kwargs) -> None:
+        record = kind(*values, **named)
+        kinds[record.name] = record
+
+    return register
+
+
+register_counts, register_bins = _registering(CountsKind, _kinds), _registering(BinsKind, _bins)
 
 
 def counts_kinds() -> Mapping[str, CountsKind]:

@@ -8,7 +8,7 @@ import numpy as np
 from bayescal import _checks, _files
 from bayescal._arrays import Array, Floats
 from bayescal.stats.documents import sums as plain
-from bayescal.stats.stored import CountsKind, register
+from bayescal.stats.stored import register_counts
 from bayescal.stats.sums import sums_at
 from bayescal.survival.counts import SurvivalCounts, checked_times
 
@@ -88,15 +88,13 @@ def _read_weights(
     return weight, weight_sq
 
 
-register(
-    CountsKind(
-        "survival",
-        SurvivalCounts,
-        survival_document,
-        survival_from_document,
-        "counts of right-censored rows",
-        "holds right-censored rows, and a report has outcomes. `bayescal.survival.evaluate_counts` evaluates them in "
-        "Python.",
-        binary=lambda counts: counts.binned,
-    )
+register_counts(
+    "survival",
+    SurvivalCounts,
+    survival_document,
+    survival_from_document,
+    "counts of right-censored rows",
+    "holds right-censored rows, and a report has outcomes. `bayescal.survival.evaluate_counts` evaluates them in "
+    "Python.",
+    binary=lambda counts: counts.binned,
 )

@@ -281,14 +281,8 @@ def censored_counts(
     incidence = np.where(some, exits.incidence, counted.accuracy)
     followed = exits.followed
     whole = float(counted.share[~followed].sum()) <= MOST_NOT_FOLLOWED
+    accuracy = np.where(counted.occupied, incidence, np.nan)
+    losses, ranks = (known.losses, known.ranks) if whole else (None, None)
     return HorizonCounts(
-        counted,
-        horizon,
-        np.where(counted.occupied, incidence, np.nan),
-        counted.effective_n * worth,
-        followed,
-        n_censored,
-        known.weight,
-        known.losses if whole else None,
-        known.ranks if whole else None,
+        counted, horizon, accuracy, counted.effective_n * worth, followed, n_censored, known.weight, losses, ranks
     )

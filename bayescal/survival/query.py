@@ -42,7 +42,7 @@ def survival_sums(
     for argument, role in (("time", "weights"), ("event", "outcome"), ("risk", "confidence"), ("weights", "weights")):
         if argument in names:
             refuse_types(names[argument], role, dtypes[argument])
-    query = _SurvivalQuery(columns, weights, groups, bins, dtypes["risk"], times, cause)
+    query = _SurvivalQuery(named, weights, groups, bins, dtypes["risk"], times, cause)
     answers = answers_of(source, query.of, [*named.values(), *groups])
     table = {name: [v for answer in answers for v in answer[name]] for name in (answers[0] if answers else {})}
     _checks.not_empty("frame", sum(table.get("n", [])))
@@ -59,18 +59,11 @@ class _SurvivalQuery(Query):
     """The query of one model, with the exit of each row as a further label."""
 
     def __init__(
-        self,
-        columns: Mapping[str, str],
-        weights: str | None,
-        by: list[str],
-        bins: Bins,
-        dtype: Any,
-        times: Floats,
-        cause: int,
+        self, named: dict[str, str], weights: str | None, by: list[str], bins: Bins, kind: Any, grid: Floats, cause: int
     ) -> None:
-        super().__init__([{"outcome": columns["event"], "risk": columns["risk"]}], weights, [*by, EXIT], bins, [dtype])
+        super().__init__([{"outcome": named["event"], "risk": named["risk"]}], weights, [*by, EXIT], bins, [kind])
         self.labels[-1] = EXIT
-        self.time, self.event, self.times, self.cause, self.groups = columns["time"], columns["event"], times, cause, by
+        self.time, self.event, self.times, self.cause, self.groups = named["time"], named["event"], grid, cause, by
 
     def _columns(self, frame: Any) -> Any:
         """Select the columns: exits are coded, and the outcome is 1 for events of the cause."""

@@ -75,7 +75,7 @@ def check_posterior(
 
 def document(agreement: Agreement, evaluation: Evaluation, parameters: dict[str, Any]) -> dict[str, Any]:
     """Return the comparison as data for JSON."""
-    reference = agreement.reference
+    chains = ("draws", "divergences", "target_accept", "seed", "versions")
     return {
         "schema": AGREEMENT_SCHEMA,
         "bayescal": __version__,
@@ -85,13 +85,7 @@ def document(agreement: Agreement, evaluation: Evaluation, parameters: dict[str,
         "agrees": agreement.agrees,
         "verdict": agreement.verdict,
         "quantities": agreement.rows,
-        "chains": {
-            "draws": reference.draws,
-            "divergences": reference.divergences,
-            "target_accept": reference.target_accept,
-            "seed": reference.seed,
-            "versions": reference.versions,
-        },
+        "chains": {name: getattr(agreement.reference, name) for name in chains},
     }
 
 

@@ -199,13 +199,9 @@ Truth = Callable[[Any, Curve, Bins], float]
 
 #: Default curves: calibrated, two over-confident ones, shifted, wavy, one bin far off.
 STUDY_CURVES = (
-    ("calibrated", None),
-    ("temperature", 1.1),
-    ("temperature", 1.5),
-    ("shift", 0.3),
-    ("wave", 0.05),
-    ("one bad bin", 0.3),
-)
+    ("calibrated", None), ("temperature", 1.1), ("temperature", 1.5),
+    ("shift", 0.3), ("wave", 0.05), ("one bad bin", 0.3),
+)  # fmt: skip
 COLUMNS = ("n_rows", "population", "curve", "truth", "method", "coverage", "bias", "rmse", "width", "repeats")
 
 

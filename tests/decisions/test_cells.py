@@ -9,7 +9,7 @@ from exact_moments import difference_mean_and_sd
 import bayescal as bc
 from bayescal.data.predictions import Predictions
 from bayescal.datasets.clustered import simulate_clusters
-from bayescal.decisions.cells import DENSE_CELLS, joint_sums, merged, require_keys
+from bayescal.decisions.cells import DENSE_CELLS, check_keys, joint_sums, merged
 from bayescal.decisions.counts import ThresholdCounts
 from bayescal.decisions.thresholds import bins_between
 
@@ -261,6 +261,6 @@ def test_merged_cells_are_in_order_each_once():
 
 
 def test_keys_that_are_not_exact_are_refused():
-    require_keys(10, 10, 4, 2)
+    check_keys(10, 10, 4, 2)
     with pytest.raises(ValueError, match=r"2 models with 4 thresholds have 2e\+03 joint cells, more than 1e\+01"):
-        require_keys(2000, 10, 4, 2)
+        check_keys(2000, 10, 4, 2)

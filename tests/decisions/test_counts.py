@@ -9,7 +9,7 @@ import pytest
 import bayescal as bc
 from bayescal.decisions import cells
 from bayescal.decisions.counts import ThresholdCounts
-from bayescal.decisions.thresholds import checked_thresholds
+from bayescal.decisions.thresholds import as_thresholds
 
 T = np.array([0.1, 0.25, 0.5, 0.8])
 
@@ -164,7 +164,7 @@ def test_edges_that_are_no_thresholds(scores):
     assert found.n[found.cells[:, 0] == 1].sum() == treated.sum()
     assert found.n[(found.cells == 1).all(axis=1)].sum() == (treated & (y == 1)).sum()
     thirds = bc.BinnedCounts.from_arrays(y, p["a"], bins=3, target="event")
-    np.testing.assert_array_equal(ThresholdCounts.from_bins(thirds).thresholds, checked_thresholds([1 / 3, 2 / 3]))
+    np.testing.assert_array_equal(ThresholdCounts.from_bins(thirds).thresholds, as_thresholds([1 / 3, 2 / 3]))
 
 
 def test_weights_that_cannot_be_squared():

@@ -5,14 +5,14 @@ import pandas as pd
 import pytest
 
 from bayescal.decisions.counts import ThresholdCounts
-from bayescal.decisions.thresholds import checked_thresholds
+from bayescal.decisions.thresholds import as_thresholds
 
 
 def test_thresholds_of_arange_are_the_numbers_meant():
     """0.29 in numpy.arange(0.01, 1, 0.01) is larger than 0.29, so that a score of 0.29 would not reach it."""
     arange = np.arange(0.01, 1, 0.01)
     assert arange[28] > 0.29
-    np.testing.assert_array_equal(checked_thresholds(arange), np.arange(1, 100) / 100)
+    np.testing.assert_array_equal(as_thresholds(arange), np.arange(1, 100) / 100)
     counts = ThresholdCounts.from_arrays([1], [0.29], arange)
     assert counts.cells.tolist() == [[29, 1]]
 

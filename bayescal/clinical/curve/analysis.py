@@ -98,7 +98,7 @@ def calibration_curve(
     """
     rows = read_rows(y_true, y_prob, target=target, classes=classes, logits=logits, weights=weights).checked()
     steps = OrderedSums.from_rows(rows.scale_free())
-    return curve_of(steps, rows.target, draws=draws, rng=rng, prior_exact=prior_exact, of_rows=remarks_on(rows))
+    return curve_of(steps, rows.target, draws=draws, rng=rng, exact=prior_exact, of_rows=remarks_on(rows))
 
 
 #: Alias of `CalibrationCurve.from_counts`.

@@ -162,7 +162,7 @@ class CalibrationCurve(_presented.Presented):
         refuse_clusters(counts, "counts", "a calibration curve")
         _require_rows("counts", counts.effective_rows, counts.n_rows, weighted=counts.weighted)
         about: dict[str, Any] = {"counted": str(counts.bins), "of_rows": row_remarks(counts)}
-        return curve_of(steps_of_counts(counts), counts.target, draws=draws, rng=rng, prior_exact=prior_exact, **about)
+        return curve_of(steps_of_counts(counts), counts.target, draws=draws, rng=rng, exact=prior_exact, **about)
 
     @property
     def counts(self) -> MergedCounts:
@@ -383,16 +383,9 @@ class CalibrationCurve(_presented.Presented):
 
 
 def curve_of(
-    steps: Steps,
-    target: str,
-    *,
-    draws: int,
-    rng: Any,
-    prior_exact: float,
-    counted: str = "",
-    of_rows: tuple[str, ...] = (),
+    steps: Steps, target: str, *, draws: int, rng: Any, exact: float, counted: str = "", of_rows: tuple[str, ...] = ()
 ) -> CalibrationCurve:
-    """Draw the curve of rows in the order of their scores; arguments as for `calibration_curve`."""
+    """Draw the curve of rows in the order of their scores; `exact` is `prior_exact` of `calibration_curve`."""
     draws = _checks.whole_number("draws", draws, 2)
     effective = effective_number(steps.weight, steps.weight_sq)
     _require_rows("y_true", effective, int(steps.n_rows.sum()), weighted=steps.weighted)
@@ -400,7 +393,7 @@ def curve_of(
     against = _contradicted(steps)
     knots = merge_to_knots(steps, wanted)
     within = against > 0 and _contradicted_within(knots, against if steps.weighted else against / effective)
-    posterior = curve_posterior(knots, prior_exact=prior_exact, contradicted=against > 0, within=within)
+    posterior = curve_posterior(knots, prior_exact=exact, contradicted=against > 0, within=within)
     cell = np.minimum((steps.score * CELLS).astype(np.intp), CELLS - 1)
     distribution = np.bincount(cell, steps.weight, CELLS) / steps.weight.sum()
     bins = posterior.sample(draws, rng=rng)

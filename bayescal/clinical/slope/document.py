@@ -8,7 +8,7 @@ import numpy as np
 from bayescal import _files
 from bayescal.clinical.slope.counts import LogitBins, LogitCounts, logit_bins
 from bayescal.stats.documents.sums import WEIGHTS, floats, integers, sums_document, sums_from_document
-from bayescal.stats.stored import BinsKind, CountsKind, register
+from bayescal.stats.stored import register_bins, register_counts
 
 #: Sums with one entry per cell, on the last axis.
 SUMS = ("cells", "deviation", "deviation_sq", *WEIGHTS)
@@ -47,16 +47,14 @@ def _read_bins(document: Mapping[str, Any]) -> LogitBins:
     return logit_bins(float(floats("bins.step", document["step"], ())))
 
 
-register(BinsKind("logit", LogitBins, lambda bins: {"step": bins.step}, _read_bins))
-register(
-    CountsKind(
-        "logit",
-        LogitCounts,
-        logits_document,
-        logits_from_document,
-        "counts in cells of logits",
-        "holds counts in cells of logits, for an intercept and a slope, and a report has bins. "
-        "`bayescal.clinical.recalibration_counts` evaluates them in Python.",
-        binary=lambda counts: counts.binned,
-    )
+register_bins("logit", LogitBins, lambda bins: {"step": bins.step}, _read_bins)
+register_counts(
+    "logit",
+    LogitCounts,
+    logits_document,
+    logits_from_document,
+    "counts in cells of logits",
+    "holds counts in cells of logits, for an intercept and a slope, and a report has bins. "
+    "`bayescal.clinical.recalibration_counts` evaluates them in Python.",
+    binary=lambda counts: counts.binned,
 )

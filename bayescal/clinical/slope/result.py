@@ -238,8 +238,9 @@ class Recalibration(_presented.Presented):
         """Line of the details with the Bayes factor, which exists under Normal priors."""
         if self.posterior.prior.kind != "normal":
             return []
-        factor = _factor(self.log_bayes_factor)
-        return [f"Bayes factor of calibration (intercept 0, slope 1) against the prior: {factor}."]
+        factor = np.exp(np.clip(self.log_bayes_factor, -700.0, 700.0))
+        words = f"{factor:.3g}" if 1e-3 <= factor < 1e4 else f"10^{self.log_bayes_factor / np.log(10):.0f}"
+        return [f"Bayes factor of calibration (intercept 0, slope 1) against the prior: {words}."]
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -273,11 +274,6 @@ class Recalibration(_presented.Presented):
 
 def _number(value: float) -> str:
     return _render.number(value, 2 if abs(value) >= 10 else 3)
-
-
-def _factor(log_factor: float) -> str:
-    factor = np.exp(np.clip(log_factor, -700.0, 700.0))
-    return f"{factor:.3g}" if 1e-3 <= factor < 1e4 else f"10^{log_factor / np.log(10):.0f}"
 
 
 def _verdict(slope: dict[str, Any], large: dict[str, Any]) -> str:

@@ -111,10 +111,8 @@ def _matched(keys: Mapping[Source, Array], key: str) -> dict[Source, Array]:
                 _refuse_repeated(key, keys[source], source, later)
         orders = [np.arange(len(keys[sources[0]]))]
         for i in range(1, len(sources)):
-            alone = [
-                rows_of(f"SELECT row FROM file{a} ANTI JOIN file{b} USING (key) ORDER BY row")
-                for a, b in ((0, i), (i, 0))
-            ]
+            query = "SELECT row FROM file{} ANTI JOIN file{} USING (key) ORDER BY row"
+            alone = [rows_of(query.format(*pair)) for pair in ((0, i), (i, 0))]
             if any(map(len, alone)):
                 _refuse_unmatched(key, keys, (sources[0], sources[i]), alone)
             orders.append(rows_of(f"SELECT file{i}.row AS row FROM file0 JOIN file{i} USING (key) ORDER BY file0.row"))

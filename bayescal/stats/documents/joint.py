@@ -15,7 +15,7 @@ from bayescal.stats.classwise import MOST_CELLS, ClasswiseCounts
 from bayescal.stats.documents import sums as plain
 from bayescal.stats.losses import DIFFERENCES, KINDS, LossSums
 from bayescal.stats.paired import PairedCounts
-from bayescal.stats.stored import CountsKind, register
+from bayescal.stats.stored import register_counts
 from bayescal.stats.sums import row_counts
 
 
@@ -99,16 +99,14 @@ def _about(counts: ClasswiseCounts) -> str:
     return f"classwise, {len(counts)} classes, {counts.by_class[0].bins}"
 
 
-register(
-    CountsKind(
-        "classwise",
-        ClasswiseCounts,
-        classes_document,
-        classes_from_document,
-        "counts of all classes",
-        binary=lambda counts: counts.by_class[0],
-        about=_about,
-    )
+register_counts(
+    "classwise",
+    ClasswiseCounts,
+    classes_document,
+    classes_from_document,
+    "counts of all classes",
+    binary=lambda counts: counts.by_class[0],
+    about=_about,
 )
 
 
@@ -211,15 +209,13 @@ def _ascending(cells: Ints) -> None:
         _checks.refuse("cells", "must be in ascending order, each once", falls)
 
 
-register(
-    CountsKind(
-        "paired",
-        PairedCounts,
-        pair_document,
-        pair_from_document,
-        "counts of two classifiers",
-        "holds counts of two classifiers on the same rows, and a report evaluates one. `bayescal.compare_counts` "
-        "compares the two in Python.",
-        binary=lambda counts: counts.first,
-    )
+register_counts(
+    "paired",
+    PairedCounts,
+    pair_document,
+    pair_from_document,
+    "counts of two classifiers",
+    "holds counts of two classifiers on the same rows, and a report evaluates one. `bayescal.compare_counts` "
+    "compares the two in Python.",
+    binary=lambda counts: counts.first,
 )

@@ -17,7 +17,7 @@ from bayescal.stats.bins import BINNINGS, MOST_BINS, SIDES, Bins, equal_width_ed
 from bayescal.stats.clusters import ClusterSums, PairedClusters, require_few
 from bayescal.stats.losses import KINDS, LARGEST_LOG_LOSS, LossSums, total_without_squares
 from bayescal.stats.paired import PairedCounts
-from bayescal.stats.stored import CountsKind, bins_kinds, register
+from bayescal.stats.stored import bins_kinds, register_counts
 from bayescal.stats.sums import MOST_ROWS, by_bin, row_counts, unit_weights
 
 #: Bound of the rounding error of a sequential sum of 1e9 rows, relative to the sum of absolute values.
@@ -428,4 +428,4 @@ def _require_products(name: str, clusters: ClusterSums, counts: BinnedCounts) ->
             within(f"{name}.{key}", f"fit `{key}` of the bins and `number`", least, sums[:1], sums[:1])
 
 
-register(CountsKind("binned", BinnedCounts, _document, _read, "counts of one classifier"))
+register_counts("binned", BinnedCounts, _document, _read, "counts of one classifier")

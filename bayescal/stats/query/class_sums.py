@@ -266,9 +266,8 @@ def _refuse_totals(table: dict[str, list[Any]], query: _ClassQuery) -> None:
         rule = _rules.SUMS_TO_ONE
         low, high = (np.array([v for v in table[name] if not is_missing(v)]) for name in ("low", "high"))
         span = float(low.min()), float(high.max())
-        raise InvalidRows(
-            Finding(
-                argument="probabilities", rule=rule.words, verb=rule.verb, unit="rows", count=count, size=size,
-                span=span, hint=_rules.divide_hint(None, max(abs(end - 1) for end in span)),
-            )
+        finding = Finding(
+            argument="probabilities", rule=rule.words, verb=rule.verb, unit="rows", count=count, size=size,
+            span=span, hint=_rules.divide_hint(None, max(abs(end - 1) for end in span)),
         )  # fmt: skip
+        raise InvalidRows(finding)

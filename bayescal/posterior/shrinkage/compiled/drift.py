@@ -7,19 +7,8 @@ kappa of -1 stands for "no residual".
 
 from math import exp, expm1, hypot, log, pi, sqrt
 
-from bayescal.posterior.shrinkage.compiled.functions import (
-    FARTHEST,
-    beta,
-    beta_parameters,
-    effective_size,
-    inner,
-    log_beta_binomial,
-    rise,
-    softplus,
-    systematic,
-    tail,
-    weights_of,
-)
+from bayescal.posterior.shrinkage.compiled import functions
+from bayescal.posterior.shrinkage.compiled.functions import FARTHEST, beta, inner, log_beta_binomial, softplus, tail
 
 #: First radius of a lattice, in standard deviations, and the radius beyond which it no longer grows.
 RADIUS, LARGEST_RADIUS = 4.6, 20.0
@@ -163,8 +152,8 @@ def draw_smooth(rng, count, rows, out, p, sds, frame, step, nodes, end, v):
     """Draw accuracies under a drift without residual; return the effective number of draws."""
     weight, index, intercepts, slopes, centres = v.weight, v.index, v.one, v.two, v.eta
     n, k, logit, x, best, accuracy = p.n, p.k, p.logit, p.x, p.best, out.accuracy
-    weights_of(nodes, end, 2, weight)
-    systematic(rng, weight, end, count, index)
+    functions.weights_of(nodes, end, 2, weight)
+    functions.systematic(rng, weight, end, count, index)
     for q in range(count):
         i = index[q]
         t = nodes[i, 0] + step * frame[3] * (rng.random() - 0.5)
@@ -178,8 +167,8 @@ def draw_smooth(rng, count, rows, out, p, sds, frame, step, nodes, end, v):
             centres[q, b] = 1.0 / (1.0 + e) if eta >= 0 else e / (1.0 + e)
             total += k[b] * eta - n[b] * (max(eta, 0.0) + log(1.0 + e)) - best[b]
         weight[q] = exp(total)
-    effective = effective_size(weight, count)
-    systematic(rng, weight, count, count, index)
+    effective = functions.effective_size(weight, count)
+    functions.systematic(rng, weight, count, count, index)
     for q in range(count):
         i, r = index[q], rows[q]
         out.intercept[r], out.log_slope[r] = intercepts[i], slopes[i]
@@ -190,8 +179,8 @@ def draw_smooth(rng, count, rows, out, p, sds, frame, step, nodes, end, v):
 @inner
 def draw_dense(rng, count, rows, out, p, taus, by_tau, v):
     """Draw accuracies with a dense residual around the confidences; `taus` are values of kappa = 1 / tau^2 - 1."""
-    weights_of(by_tau, len(taus), 0, v.weight)
-    systematic(rng, v.weight, len(taus), count, v.index)
+    functions.weights_of(by_tau, len(taus), 0, v.weight)
+    functions.systematic(rng, v.weight, len(taus), count, v.index)
     tails = v.of_bins
     for b in range(len(p.n)):
         tails[b] = tail(centre(p.logit[b], p.x[b], 0.0, 0.0))
@@ -205,7 +194,7 @@ def _scatter(rng, r, out, p, a, s, kappa, tails):
     out.intercept[r], out.log_slope[r], out.tau[r] = a, s, 1 / sqrt(1 + kappa)
     n, k, accuracy, off = p.n, p.k, out.accuracy, out.off
     for b in range(len(n)):
-        above, below = beta_parameters(tails[b], kappa)
+        above, below = functions.beta_parameters(tails[b], kappa)
         accuracy[r, b] = beta(rng, above + k[b], below + n[b] - k[b])
         off[r, b] = True
 
@@ -215,15 +204,15 @@ def draw_drifting_dense(rng, count, rows, out, p, sds, step, taus, by_tau, nodes
     """Draw accuracies with a dense residual around a drift; return the effective number of draws."""
     weight, index, intercepts, slopes, kappas = v.weight, v.index, v.one, v.two, v.three
     n, k, logit, x, best, rise_n, tails = p.n, p.k, p.logit, p.x, p.best, v.of_bins, v.eta
-    weights_of(nodes, end, 4, weight)
-    systematic(rng, weight, end, count, index)
+    functions.weights_of(nodes, end, 4, weight)
+    functions.systematic(rng, weight, end, count, index)
     last = -1
     for q in range(count):
         i = index[q]
         j = int(nodes[i, 5])
         if j != last:
             for b in range(len(n)):
-                rise_n[b] = rise(taus[j], n[b])
+                rise_n[b] = functions.rise(taus[j], n[b])
             last = j
         frame = (by_tau[j, 1], by_tau[j, 2], by_tau[j, 3], by_tau[j, 4], by_tau[j, 5])
         t = nodes[i, 0] + step * frame[3] * (rng.random() - 0.5)
@@ -235,8 +224,8 @@ def draw_drifting_dense(rng, count, rows, out, p, sds, step, taus, by_tau, nodes
             tails[q, b] = tail(centre(logit[b], x[b], a, slope))
             total += log_beta_binomial(n[b], k[b], tails[q, b], taus[j], rise_n[b], best[b])
         weight[q] = exp(total)
-    effective = effective_size(weight, count)
-    systematic(rng, weight, count, count, index)
+    effective = functions.effective_size(weight, count)
+    functions.systematic(rng, weight, count, count, index)
     for q in range(count):
         i = index[q]
         _scatter(rng, rows[q], out, p, intercepts[i], slopes[i], kappas[i], tails[i])

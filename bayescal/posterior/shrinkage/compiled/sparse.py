@@ -10,23 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bayescal.posterior.shrinkage.compiled import functions
 from bayescal.posterior.shrinkage.compiled.drift import LARGEST_LOG_SLOPE, centre, intercept, log_prior
-from bayescal.posterior.shrinkage.compiled.functions import (
-    FARTHEST,
-    add_exp,
-    arsinh,
-    beta,
-    beta_parameters,
-    effective_size,
-    expit,
-    inner,
-    log_beta_binomial,
-    search,
-    softplus,
-    systematic,
-    tail,
-    weights_of,
-)
+from bayescal.posterior.shrinkage.compiled.functions import FARTHEST, beta, inner, softplus, tail
 
 #: As in `cells`: size of the first cells and reach of the prior, in standard deviations. A cell may hide a mode if
 #: its bound exceeds its log mass by the larger of HIDDEN and BY_CHANCE sqrt(n_bins).
@@ -70,7 +56,7 @@ def _fill(b, i, p, slab):
     weights, top, total = slab.by_tau[b, i], -np.inf, 0.0
     n, k, best, kappa, log_weight, rise_n = p.n[b], p.k[b], p.best[b], slab.kappa, slab.log_weight, slab.rise_n[b]
     for q in range(len(kappa)):
-        weights[q] = log_weight[q] + log_beta_binomial(n, k, e, kappa[q], rise_n[q], best)
+        weights[q] = log_weight[q] + functions.log_beta_binomial(n, k, e, kappa[q], rise_n[q], best)
         top = max(top, weights[q])
     for q in range(len(kappa)):
         total += exp(weights[q] - top)
@@ -83,7 +69,7 @@ def _fill(b, i, p, slab):
 @inner
 def _place(eta, peak, scale, slab):
     """Position of a logit between the nodes of a bin: the inverse of the formula in `Slab`."""
-    place = arsinh((eta - peak) / scale) / slab.step + slab.half
+    place = functions.arsinh((eta - peak) / scale) / slab.step + slab.half
     return min(max(place, 1.0), 2.0 * slab.half - 2.001)
 
 
@@ -131,7 +117,7 @@ def _average(product):
     total = -np.inf
     for j in range(len(product)):
         if product[j] > 0:
-            total = add_exp(total, log(product[j]))
+            total = functions.add_exp(total, log(product[j]))
     return total - log(len(product))
 
 
@@ -312,7 +298,7 @@ def _log_sum(values, count):
     """Log of the sum of the exponentials of the first `count` values."""
     total = -np.inf
     for c in range(count):
-        total = add_exp(total, values[c])
+        total = functions.add_exp(total, values[c])
     return total
 
 
@@ -329,15 +315,15 @@ def _draw_bins(rng, r, drifting, etas, odds, product, out, p, slab):
     prior = log(rhos[j] / (1 - rhos[j]))
     for b in range(len(n)):
         eta = etas[b]
-        if rng.random() < expit(prior + odds[b]):
+        if rng.random() < functions.expit(prior + odds[b]):
             place = _place(eta, slab.peak[b], slab.scale[b], slab)
             c = int(place) + (rng.random() < place - int(place))  # one of two nodes, the nearer with higher probability
-            kappa = kappas[search(slab.by_tau[b, c], 0, len(kappas), rng.random())]
-            above, below = beta_parameters(tail(eta), kappa)
+            kappa = kappas[functions.search(slab.by_tau[b, c], 0, len(kappas), rng.random())]
+            above, below = functions.beta_parameters(tail(eta), kappa)
             accuracy[r, b] = beta(rng, above + k[b], below + n[b] - k[b])
             off[r, b] = True
         else:
-            accuracy[r, b] = expit(eta) if drifting else confidence[b]
+            accuracy[r, b] = functions.expit(eta) if drifting else confidence[b]
 
 
 @inner
@@ -352,8 +338,8 @@ def draw_sparse(rng, count, rows, out, p, slab):
 def draw_drifting_sparse(rng, count, rows, out, p, sds, frame, slab, nodes, end, v):
     """Draw accuracies with a drift and errors in a few bins; return the effective number of draws."""
     weight, index, intercepts, slopes, etas, odds, products = v.weight, v.index, v.one, v.two, v.eta, v.odds, v.product
-    weights_of(nodes, end, 7, weight)
-    systematic(rng, weight, end, count, index)
+    functions.weights_of(nodes, end, 7, weight)
+    functions.systematic(rng, weight, end, count, index)
     for q in range(count):
         i = index[q]
         t, s = nodes[i, 2] + nodes[i, 4] * rng.random(), nodes[i, 3] + nodes[i, 5] * rng.random()
@@ -361,8 +347,8 @@ def draw_drifting_sparse(rng, count, rows, out, p, sds, frame, slab, nodes, end,
         intercepts[q], slopes[q] = a, s
         weight[q] = exp(log_sparse(p, a, s, slab) + log_prior(a, s, sds) - nodes[i, 6])
         etas[q], odds[q], products[q] = slab.eta, slab.odds, slab.product
-    effective = effective_size(weight, count)
-    systematic(rng, weight, count, count, index)
+    effective = functions.effective_size(weight, count)
+    functions.systematic(rng, weight, count, count, index)
     for q in range(count):
         i, r = index[q], rows[q]
         out.intercept[r], out.log_slope[r] = intercepts[i], slopes[i]
