@@ -266,11 +266,11 @@ def _difference_variance(
     if np.isfinite(further):
         known = np.where(weight[1] > 0, variance, 0.0)
         each = np.eye(2)[..., None] * (weight - 2 * weight_sq / total) + weight[:, None] * weight_sq / total**2
-        mean, found, size, size_sq = (
+        mean, within, size, size_sq = (
             np.moveaxis(np.add.reduceat(sums, first, axis=-1), -1, 0)
             for sums in (known * each, np.where(weight[1] > 0, squares, 0.0), weight, weight_sq)
         )
-        excess = found - mean.sum(axis=2)
+        excess = within - mean.sum(axis=2)
         mean = mean + (RIDGE * mean.sum(axis=(1, 2)) + 1e-300)[:, None, None] * np.eye(2)
         ratio = np.maximum(1 + np.linalg.solve(mean, excess[..., None])[..., 0], 0.0)
         rows = np.divide(size**2, size_sq, out=np.zeros_like(size), where=size_sq > 0)
