@@ -114,7 +114,7 @@ def test_inaccurate_p_values_have_a_remark():
     """Simulated P-values keep their level, up to 4 standard errors; others reject too often only with a remark."""
     numbers = numbers_of("cumulative_weak.json")
     rows = [dict(zip(numbers["columns"], row, strict=True)) for row in numbers["rows"]]
-    assert (numbers["repeats"], len(rows)) == (2000, 17)
+    assert (numbers["repeats"], len(rows)) == (2000, 25)
     for level, at in ((0.05, "5"), (0.01, "1")):
         limit = level + 4 * np.sqrt(level * (1 - level) / 2000)
         for row in rows:

@@ -17,6 +17,8 @@ SEVERAL = 5
 BINS = 64
 #: Standard deviation of the kernel that averages variances: at least so many rows, or a share of all rows.
 ROWS_OF_KERNEL, SHARE_OF_KERNEL = 100.0, 0.1
+#: Rows with which ratios of variances are shrunk, per unit of kurtosis.
+PER_KURTOSIS = 4.0
 #: Signs of the two groups in their difference.
 SIGNS = np.array([[1.0], [-1.0]])
 
@@ -240,6 +242,6 @@ def matched_bins(rows: MatchedRows, *, of_both: bool) -> MatchedBins:
         mean=in_bins(sums) / group,
         squares=in_bins(squares),
         per_variance=in_bins(each**2 * square) / of_bin**2,
-        further=further_rows(residual, rows.weight.sum(axis=0)),
+        further=further_rows(residual, rows.weight.sum(axis=0), PER_KURTOSIS),
         of_both=of_both,
     )

@@ -30,8 +30,8 @@ from bayescal.data.frames import same_rows, to_array
 from bayescal.stats.ordered import StoredSteps
 from bayescal.stats.sums import sums_at
 
-#: Rows with which ratios of variances are shrunk to 1: so many times the kurtosis - 1, but at least so many.
-PER_KURTOSIS, LEAST_FURTHER = 4.0, 10.0
+#: Smallest number of rows with which ratios of variances are shrunk to 1.
+LEAST_FURTHER = 10.0
 #: Share of a diagonal that is added, because cells with one row of each kind do not determine their ratio.
 RIDGE = 0.003
 
@@ -284,12 +284,15 @@ def two_values(response: Floats) -> bool:
     return bool(((response == response.min()) | (response == response.max())).all())
 
 
-def further_rows(response: Floats, weight: Floats) -> float:
-    """Return with how many rows a ratio of variances is shrunk to 1; rare responses determine variances poorly."""
+def further_rows(response: Floats, weight: Floats, times: float = 1.0) -> float:
+    """Return with how many rows ratios of variances are shrunk to 1: so many times the kurtosis - 1, at least 10.
+
+    Rare responses determine variances poorly.
+    """
     response = response - np.average(response, weights=weight)
     response /= np.abs(response).max() or 1.0  # fourth powers do not overflow
     variance, fourth = (float(np.average(response**power, weights=weight)) for power in (2, 4))
-    return max(PER_KURTOSIS * (fourth / max(variance**2, 1e-250) - 1), LEAST_FURTHER)
+    return max(times * (fourth / max(variance**2, 1e-250) - 1), LEAST_FURTHER)
 
 
 def midpoints(score: Floats) -> Floats:

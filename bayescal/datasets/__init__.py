@@ -5,7 +5,7 @@ Each row was predicted by a classifier trained without it.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
@@ -54,7 +54,7 @@ class PredictionSet:
     description: str
     source: str
     licence: str
-    columns: Mapping[str, Array] = field(default_factory=dict)
+    columns: Mapping[str, Array] = MappingProxyType({})
 
     def __repr__(self) -> str:
         names = ", ".join(self.y_prob)
@@ -214,6 +214,6 @@ def _load(name: str, about: str, source: str, method: str = METHOD) -> Predictio
         stored = dict(arrays)
     label = stored.pop("label").astype(np.int64)
     probs = {key: values for key, values in stored.items() if values.dtype.kind == "f"}
-    columns = {key: values for key, values in stored.items() if key not in probs}
+    columns = MappingProxyType({key: values for key, values in stored.items() if key not in probs})
     classes = tuple(range(label.max() + 1))
     return PredictionSet(name, label, MappingProxyType(probs), classes, f"{about} {method}", source, LICENCE, columns)

@@ -267,4 +267,4 @@ def test_two_values_have_the_variance_of_their_mean():
     real = outcome + 1e-9 * rng.random(4000)
     a, b = (bc.cumulative.subpopulation(each, score, member).null_sigma for each in (1.0 * outcome, real))
     assert a == pytest.approx((0.02 * 0.98 / member.sum()) ** 0.5, rel=0.2)
-    assert b == pytest.approx(a, rel=0.3)  # shrunk by about 200 rows: 4 (kurtosis - 1)
+    assert b == pytest.approx(a, rel=0.3)  # shrunk by about 50 rows: kurtosis - 1

@@ -337,7 +337,7 @@ def test_pooled_errors_that_are_refused(digits):
     with pytest.raises(ValueError, match="must be an unsigned error of calibration, not 'signed_error'"):
         ev.pooled_error("signed_error")
     equal_mass = bc.evaluate(y, p, target="classwise", binning="equal-mass", rng=1, draws=200)
-    with pytest.raises(ValueError, match="the same edges"):
+    with pytest.raises(ValueError, match="Pooled errors need the same bins"):
         equal_mass.pooled_error()
     clustered = bc.evaluate(y, p, target="classwise", cluster=np.arange(len(y)) // 2, rng=1, draws=200)
     with pytest.raises(ValueError, match="need independent rows"):
