@@ -9,6 +9,12 @@ import pytest
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 
 
+@pytest.fixture(autouse=True)
+def _environment(monkeypatch):
+    """The study chooses compiled loops for its process; later tests of the process make their own choice."""
+    monkeypatch.setenv("BAYESCAL_COMPILE", "always")
+
+
 @pytest.fixture
 def study(monkeypatch):
     monkeypatch.syspath_prepend(str(DOCS / "make"))
