@@ -83,7 +83,7 @@ def test_own_answers_with_known_rates_are_independent():
         assert abs(np.corrcoef(draws.T)[0, 1]) < 0.08, estimand
 
 
-@pytest.mark.slow
+@pytest.mark.measuring
 @pytest.mark.parametrize("same_rows", [False, True])
 def test_rates_of_two_problems_by_a_grid(same_rows):
     """Weights are the prior times the product of both marginal likelihoods, or the root of the product."""

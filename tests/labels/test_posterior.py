@@ -71,7 +71,7 @@ def test_marginal_likelihoods_given_the_rates(s, p, completed):
     assert values.log_free[0] == pytest.approx(free, abs=1e-3)
 
 
-@pytest.mark.slow
+@pytest.mark.measuring
 def test_the_posterior_over_rates_by_quadrature(completed):
     """Means of rates and ECE, and the Bayes factor, on a grid of s and p with exact values at each node."""
     grid = (np.arange(24) + 0.5) / 24

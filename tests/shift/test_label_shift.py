@@ -110,7 +110,7 @@ def test_what_counts_lack_is_said():
     assert pickle.loads(pickle.dumps(found)).spec == found.spec
 
 
-@pytest.mark.slow
+@pytest.mark.measuring
 @pytest.mark.parametrize("data", [event, several])
 def test_the_area_of_bins_is_that_of_rows_within_the_error_of_the_bins(data):
     y, p, p_target = data()

@@ -110,7 +110,7 @@ def test_one_step_is_near_the_exact_likelihood(priors, at):
         assert abs(k / n - mode) < 0.2 * abs(alone.accuracy[at] - mode)
 
 
-@pytest.mark.slow
+@pytest.mark.measuring
 def test_masses_of_rows_on_both_sides_vary_less():
     """Simulated rows: masses vary as those of `effective_rows` rows, which are more than those of the target."""
     rng, priors = np.random.default_rng(1), np.array([0.75, 0.25])
@@ -214,7 +214,7 @@ def test_three_classes_by_hand():
     np.testing.assert_allclose(counts.share, np.array(masses) / sum(masses), rtol=1e-6)
 
 
-@pytest.mark.slow
+@pytest.mark.measuring
 def test_shares_of_three_classes_vary_as_stated():
     """Simulated rows: errors of shares divided by their standard deviation are near 1 in every bin.
 

@@ -26,7 +26,7 @@ def test_likelihoods_are_those_of_scipy(tau):
     assert log_likelihood(n, k, eta, tau)[0] == pytest.approx(expected - coefficients)
 
 
-@pytest.mark.slow
+@pytest.mark.measuring
 @pytest.mark.parametrize("tau", [0.0, 0.2])
 @pytest.mark.parametrize("sd", [(0.25, 0.0), (0.7, 0.0), (0.25, 0.25), (0.7, 0.7)])
 def test_evidences_are_integrals(tau, sd):

@@ -25,7 +25,7 @@ def noisy(free_rate, log_likelihood):
     return weight, accuracy - C, share, rate
 
 
-@pytest.mark.slow
+@pytest.mark.measuring
 @pytest.mark.parametrize("free_rate", [False, True])
 def test_noise_is_that_of_a_plain_grid(free_rate, close_to, gap_sums, log_likelihood):
     weight, gaps, share, rate = noisy(free_rate, log_likelihood)
