@@ -284,7 +284,13 @@ class TopLabels:
 
 
 def read_rows(
-    y_true: Any, y_prob: Any, *, target: str | None, classes: Classes = None, logits: bool = False, weights: Any = None
+    y_true: Any,
+    y_prob: Any,
+    *,
+    target: str | None = None,
+    classes: Classes = None,
+    logits: bool = False,
+    weights: Any = None,
 ) -> "Columns | TopLabels":
     """Check shapes and types, as for `Predictions.from_labels`; ``.checked()`` of the result validates values."""
     names = column_names(y_prob)
