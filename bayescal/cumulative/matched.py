@@ -40,7 +40,7 @@ class MatchedRows:
         Rows outside the scores of the other group are left out if that group has at least 20 rows. Cells in which
         several rows of one group all score lower than several rows of the other, as on both sides of a gap, are too.
         """
-        weight = np.ones(len(rows)) if rows.weight is None else rows.weight
+        weight = rows.row_weight
         counted = [each & (weight > 0) for each in (first, second)]
         if not all(each.any() for each in counted):
             raise ValueError("Both groups must have at least one row of positive weight for a comparison.")

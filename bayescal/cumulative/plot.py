@@ -152,7 +152,7 @@ class MeanResponses:
 
 def mean_responses(rows: Responses, n_bins: int, binning: str) -> MeanResponses:
     """Average rows of positive weight in bins of equal width, or of nearly equal effective numbers of rows."""
-    weight = np.ones(len(rows)) if rows.weight is None else rows.weight
+    weight = rows.row_weight
     low, high = rows.score[weight > 0].min(), rows.score[weight > 0].max()
     if binning == EQUAL_WIDTH:
         place, edges = np.clip((rows.score - low) / (high - low or 1.0), 0, 1), np.linspace(0, 1, n_bins + 1)

@@ -240,7 +240,7 @@ def difference_of(rows: Responses, member: Bools, group: str = SUBPOPULATION) ->
     """Return the cumulative difference of the members of a group, which has a name such as "ward = 7"."""
     shown = "a subpopulation" if group == SUBPOPULATION else group
     question = f"cumulative difference between {shown} and the full population"
-    zero = 0 if rows.weight is None else int(np.count_nonzero(rows.weight[member] == 0))
+    zero = int(np.count_nonzero(rows.row_weight[member] == 0))
     steps = subpopulation_steps(rows, member)
     return SubpopulationDifference(steps, question, group, left_out=zero, rows=rows, member=member)
 
@@ -312,7 +312,7 @@ class SubpopulationComparison(Cumulative):
 def comparison_of(rows: Responses, groups: tuple[Bools, Bools], names: tuple[str, str]) -> SubpopulationComparison:
     """Return the comparison of two groups without common rows."""
     steps = compared_steps(MatchedRows.of(rows, *groups), weighted=rows.weight is not None)
-    zero = 0 if rows.weight is None else int(np.count_nonzero(rows.weight[groups[0] | groups[1]] == 0))
+    zero = int(np.count_nonzero(rows.row_weight[groups[0] | groups[1]] == 0))
     question = f"cumulative difference between {names[0]} and {names[1]}"
     return SubpopulationComparison(steps, question, names, rows, groups, left_out=zero)
 

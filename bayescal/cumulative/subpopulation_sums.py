@@ -83,6 +83,11 @@ class Responses:
     def __len__(self) -> int:
         return len(self.response)
 
+    @property
+    def row_weight(self) -> Floats:
+        """Weight of each row; 1 for rows without weights."""
+        return np.ones(len(self)) if self.weight is None else self.weight
+
     def part(self, which: Bools) -> "Responses":
         """Return the rows that `which` marks."""
         return Responses(self.response[which], self.score[which], None if self.weight is None else self.weight[which])
@@ -103,7 +108,7 @@ def _real(name: str, values: Any) -> Floats:
 def read_member(member: Any, rows: Responses) -> Bools:
     """Check a column that marks rows of a subpopulation: some rows of positive weight, but not all."""
     marked = read_marks("member", member, rows)
-    if marked[rows.weight > 0 if rows.weight is not None else slice(None)].all():
+    if marked[rows.row_weight > 0].all():
         raise ValueError(
             f"`member` must not mark all rows of positive weight; it marks {np.count_nonzero(marked)} of {len(rows)} "
             "rows, so the subpopulation would be compared with itself."
@@ -118,7 +123,7 @@ def read_marks(name: str, member: Any, rows: Responses) -> Bools:
     require_marks(name, values, MEMBER)
     with own_hints(MEMBER, swapped=MEMBER):
         marked = binary(name, values, None) == 1
-    if not marked[rows.weight > 0 if rows.weight is not None else slice(None)].any():
+    if not marked[rows.row_weight > 0].any():
         marks = f"it marks {np.count_nonzero(marked)} of {len(rows)} rows"
         raise ValueError(f"`{name}` must mark at least one row of positive weight; {marks}.")
     return marked
@@ -153,7 +158,7 @@ def subpopulation_steps(rows: Responses, member: Bools) -> SubpopulationSteps:
     subpopulation from the full population", Journal of Big Data 8, 117, equations 5 to 33. `calibrated_variance` is the
     sum of squared weights of the members times the variance of the responses in the cell.
     """
-    weight = np.ones(len(rows)) if rows.weight is None else rows.weight
+    weight = rows.row_weight
     counted = weight > 0
     rows, weight, member = rows.part(counted), weight[counted], member[counted]
     score, step = np.unique(rows.score[member], return_inverse=True)
@@ -325,7 +330,7 @@ class GroupSums:
 
 def group_sums(rows: Responses, group: NDArray[np.integer], n_groups: int) -> GroupSums:
     """Compute the statistics that `subpopulation_steps` gives for each group."""
-    weight = np.ones(len(rows)) if rows.weight is None else rows.weight
+    weight = rows.row_weight
     counted = np.flatnonzero(weight > 0)
     response, score, weight = _centred(rows.response[counted], weight[counted]), rows.score[counted], weight[counted]
     group = group[counted]

@@ -123,8 +123,11 @@ def _wave(strength: float) -> Curve:
 
 def _one_bad_bin(strength: float) -> Curve:
     low, high = 0.8, 0.87
-    bad = lambda p: np.clip(np.where((p > low) & (p < high), p - strength, p), 0, 1)  # noqa: E731
-    return Curve("one bad bin", strength, bad, breaks=(low, high))
+
+    def accuracy(p: Floats) -> Floats:
+        return np.clip(np.where((p > low) & (p < high), p - strength, p), 0, 1)
+
+    return Curve("one bad bin", strength, accuracy, breaks=(low, high))
 
 
 def _logit(p: Floats) -> Floats:

@@ -233,7 +233,41 @@ def test_what_has_no_mean_responses_is_refused():
     for other in (CD, compared, None):
         with pytest.raises(TypeError, match="`sub` must be a SubpopulationDifference"):
             bc.cumulative.plot_subpopulation(other)
+    with pytest.raises(TypeError, match="not SubpopulationComparison; `plot_cumulative` draws its curve"):
+        bc.cumulative.plot_subpopulation(compared)
+    screen = bc.cumulative.screen(response, score, np.where(member, "new", "old"))
+    with pytest.raises(TypeError, match=r"draw one group, as in `plot_subpopulation\(screen\['(new|old)'\]\)`"):
+        bc.cumulative.plot_subpopulation(screen)
+    with pytest.raises(ValueError, match=r"`axes` must be two axes, as from `plt.subplots\(2, 1\)`, not 1"):
+        bc.cumulative.plot_subpopulation(sub, Figure().subplots())
+    with pytest.raises(TypeError, match="`axes`"):
+        bc.cumulative.plot_subpopulation(sub, ["upper", "lower"])
     with pytest.raises(ValueError, match="`binning` must be"):
         bc.cumulative.plot_subpopulation(sub, binning="equal-mass")
     with pytest.raises(ValueError, match="`bins`"):
         bc.cumulative.plot_subpopulation(sub, bins=0)
+
+
+def test_the_worst_interval_is_shaded_in_both_axes():
+    sub, _ = of_members()
+    upper, lower = bc.cumulative.plot_subpopulation(sub, Figure().subplots(2, 1))
+    of_upper, of_lower = (
+        next(each for each in ax.patches if each.get_gid() == "worst interval") for ax in (upper, lower)
+    )
+    assert (of_upper.get_x(), of_upper.get_x() + of_upper.get_width()) == pytest.approx(sub.worst_interval)
+    assert of_upper.get_facecolor() == of_lower.get_facecolor()
+
+
+def test_bins_do_not_depend_on_the_range_of_the_scores():
+    """Bins of nearly equal numbers of rows: a score of 1e12 does not put all others into one bin."""
+    score = np.append(np.arange(99.0), 1e12)
+    sub = bc.cumulative.subpopulation(score % 2, score, np.arange(100) % 2 == 0)
+    upper, _ = bc.cumulative.plot_subpopulation(sub, Figure().subplots(2, 1), bins=5)
+    np.testing.assert_allclose(artist(upper, "full population").get_xydata()[:4, 0], [9.5, 29.5, 49.5, 69.5])
+
+
+def test_the_axis_of_two_groups_says_which_is_subtracted():
+    _, (response, score, member, _) = of_members()
+    compared = bc.cumulative.compare_subpopulations(response, score, member, ~member, names=("women", "men"))
+    ax = bc.cumulative.plot_cumulative(compared, Figure(figsize=(7, 6)).subplots())
+    assert ax.get_ylabel().replace("\n", " ") == "cumulative difference (women minus men)"

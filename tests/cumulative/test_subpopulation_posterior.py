@@ -266,6 +266,44 @@ def test_rows_in_both_groups_are_refused():
             bc.cumulative.compare_subpopulations(np.arange(6) % 2, np.arange(6), *marks)
 
 
+@pytest.mark.parametrize("names", ["ab", ("a",), ("a", "a"), ("a", "b", "c"), {"a": 1, "b": 2}])
+def test_groups_have_two_different_names(names):
+    response, score, member = rows(200)
+    with pytest.raises(ValueError, match="`names` must be two different names"):
+        bc.cumulative.compare_subpopulations(response, score, member, ~member, names=names)
+
+
+def test_an_interval_without_other_rows_has_no_posterior():
+    """All rows with scores of at least 40 are members."""
+    score = np.arange(60.0)
+    part = bc.cumulative.subpopulation(score % 3, score, (score % 2 == 0) | (score >= 40)).zoom(45, 59)
+    with pytest.raises(ValueError, match="Both groups must have at least one row of positive weight"):
+        part.posterior(20, rng=1)
+
+
+def test_a_screen_names_the_group_without_posterior():
+    """Scores of c lie above those of all others."""
+    ward = np.repeat(["a", "b", "c"], 100)
+    score = np.r_[np.arange(100), np.arange(100), np.arange(1000, 1100)].astype(float)
+    screen = bc.cumulative.screen(np.arange(300) % 2, score, ward)
+    with pytest.raises(ValueError, match=r"c has no posterior\. The two groups must have scores in common"):
+        screen.p_largest(20, rng=1)
+
+
+def test_a_note_says_why_g_can_be_above_d():
+    """Pooled draws of a monotone curve, whose D and G are equal, have means in either order."""
+    response, score, member = rows(2000)
+    sub, seen = bc.cumulative.subpopulation(response + 0.2 * member, score, member), set()
+    for seed in range(12):
+        posterior = sub.posterior(50, rng=seed)
+        d, g = (round(row["mean"], posterior._decimals) for row in posterior.table())
+        said = any("draws of the two are not joint" in note for note in posterior.sheet().notes)
+        assert said == (g > d)
+        seen.add(said)
+    assert seen == {True, False}
+    assert not any("not joint" in note for note in sub.posterior(50, rng=1, model="segments").sheet().notes)
+
+
 def test_arguments_are_checked():
     sub = bc.cumulative.subpopulation(*rows(200))
     with pytest.raises(ValueError, match="`model` must be"):

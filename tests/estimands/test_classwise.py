@@ -33,6 +33,7 @@ def test_equal_frequencies_make_them_equal(by_class):
     ("frequency", "message"),
     [
         ([0.5, 0.5], "`frequency` has 2, `by_class` has 3"),
+        ([0.5, np.nan, 0.5], "must be >= 0 and sum to 1"),
         ([0.5, 0.5, 0.5], "must be >= 0 and sum to 1; it sums to 1.5"),
         ([1.5, -0.5, 0.0], "must be >= 0 and sum to 1"),
         ([50, 25, 25], "it sums to 100"),
