@@ -48,9 +48,9 @@ SATURATED_ENDS = (0.0, 0.0001, 0.1, 0.5, 0.9, 0.9999, 1.0)
 SATURATED_BINS = (0, 4e-5, 8e-5, 0.4, 0.7, 1 - 8e-5, 1 - 4e-5, 1)
 #: Right sampler of the picture.
 SHOWN_SAMPLER = "independent bins, 500 rows"
-#: Data sets of samplers of which one takes a third of a second.
+#: Share of the data sets that samplers run of which one takes a third of a second.
 OF_JUDGE = "labels of a judge, 300 rows, 60 checked"
-FEWER_RUNS = {OF_JUDGE: 2000}
+SHARE_OF_RUNS = {OF_JUDGE: 0.2}
 #: Models that are compared with --quick; `make references QUICK=1` samples the Dirichlet model.
 QUICK = ("shrinkage: smooth drift",)
 
