@@ -13,7 +13,7 @@ from types import FunctionType, UnionType
 from typing import Any, NoReturn
 
 from bayescal import _checks, _lazy, _synonyms
-from bayescal._described import described
+from bayescal._described import described, with_imports
 from bayescal._invalid import quoted
 from bayescal._synonyms import COMPARE, COUNTS, EVALUATE, OPTIONS, OTHER_ROWS, PLAN, TABLE, TOPIC_CALLS, Meant
 
@@ -398,8 +398,8 @@ def public[T: Any](thing: T) -> T:
     """Mark a public function or class, so that errors about its keywords and attributes say what may be meant.
 
     The function accepts ``sample_weight`` for `weights`, ``y_true`` and ``y_prob`` where columns are named otherwise,
-    and scikit-learn's names of ways to choose bins; its signature is unchanged. Descriptions of shared parameters are
-    added to its docstring.
+    and scikit-learn's names of ways to choose bins; its signature is unchanged. Descriptions of shared parameters,
+    and imports of examples, are added to its docstring.
     """
     return _of_class(thing) if isinstance(thing, type) else _of_function(thing)  # type: ignore[return-value]  # a T
 
@@ -415,6 +415,7 @@ def _of_class(cls: type) -> type:
             if isinstance(inner, FunctionType) and not hasattr(inner, "public"):
                 outer = _of_function(inner)
                 setattr(owner, name, type(member)(outer) if inner is not member else outer)
+    cls.__doc__ = with_imports(cls.__doc__)
     created: Any = cls
     if created.__init__ is object.__init__ and not issubclass(cls, tuple):
         created.__init__ = _of_function(_no_arguments)
@@ -464,7 +465,7 @@ def _of_function[F: Callable[..., Any]](function: F) -> F:
     # with the globals of the other module, since doctest ignores functions that seem to be imported
     same_module = FunctionType(called.__code__, function.__globals__, closure=called.__closure__)
     functools.update_wrapper(same_module, function)
-    same_module.__doc__ = described(_innermost(function))
+    same_module.__doc__ = with_imports(described(_innermost(function)))
     same_module.public = True  # type: ignore[attr-defined]  # functions have no such member
     return same_module  # type: ignore[return-value]  # it is called as an F
 

@@ -127,8 +127,6 @@ def compare(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import bayescal as bc
     >>> rng = np.random.default_rng(1)
     >>> p = rng.random(2000)
     >>> y = rng.random(2000) < p
@@ -184,7 +182,6 @@ def compare_counts(
 
     Examples
     --------
-    >>> import bayescal as bc
     >>> pair = bc.PairedCounts.from_arrays([0, 1, 1], [0.2, 0.7, 0.9], [0, 1, 1], [0.4, 0.3, 0.8], bins=2)
     >>> bc.compare_counts({("A", "B"): pair + pair}, rng=1).names
     ('A', 'B')
@@ -257,7 +254,6 @@ def compare_independent(evaluations: Mapping[str, Evaluation], *, rope: float = 
 
     Examples
     --------
-    >>> import bayescal as bc
     >>> from bayescal.analyses.one import evaluate_one
     >>> a = evaluate_one(bc.BinnedCounts.from_arrays([0, 1, 1], [0.2, 0.7, 0.9], bins=5), rng=1)
     >>> b = evaluate_one(bc.BinnedCounts.from_arrays([0, 1, 1, 1], [0.4, 0.7, 0.8, 0.9], bins=5), rng=1)

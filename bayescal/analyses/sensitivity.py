@@ -97,8 +97,6 @@ def bin_sensitivity(
     --------
     The outcomes of a calibrated classifier: the plug-in ECE of 50 bins is nearly three times that of 5 bins.
 
-    >>> import numpy as np
-    >>> import bayescal as bc
     >>> rng = np.random.default_rng(1)
     >>> p = rng.random(2000)
     >>> result = bc.bin_sensitivity(rng.random(2000) < p, p, n_bins=(5, 50), rng=1)

@@ -248,8 +248,6 @@ def plot_comparison(
 
     Examples
     --------
-    >>> import bayescal as bc
-    >>> from matplotlib.figure import Figure
     >>> comparison = bc.compare([0, 1, 1, 0], {"a": [0.2, 0.4, 0.7, 0.9], "b": [0.3, 0.4, 0.6, 0.7]}, rng=1)
     >>> ax = bc.plot_comparison(comparison, Figure().subplots())
     >>> len(ax.child_axes)

@@ -76,9 +76,6 @@ class CalibrationDisplay:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import bayescal as bc
-    >>> from matplotlib.figure import Figure
     >>> rng = np.random.default_rng(1)
     >>> p = rng.random(1000)
     >>> y = np.where(rng.random(1000) < p, "yes", "no")
@@ -238,8 +235,6 @@ class CalibrationDisplay:
 
         Examples
         --------
-        >>> import bayescal as bc
-        >>> from matplotlib.figure import Figure
         >>> from sklearn.datasets import load_breast_cancer
         >>> from sklearn.naive_bayes import GaussianNB
         >>> X, y = load_breast_cancer(return_X_y=True)
@@ -308,8 +303,6 @@ class CalibrationDisplay:
 
         Examples
         --------
-        >>> import bayescal as bc
-        >>> from matplotlib.figure import Figure
         >>> display = bc.CalibrationDisplay.from_predictions(
         ...     [-1, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], n_bins=2, rng=1, ax=Figure().subplots()
         ... )

@@ -114,8 +114,6 @@ def plot_forest(
 
     Examples
     --------
-    >>> import bayescal as bc
-    >>> from matplotlib.figure import Figure
     >>> grouped = bc.evaluate([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], by=["m", "f", "f", "m"], bins=2, rng=1)
     >>> ax = bc.plot_forest(grouped, Figure().subplots())
     >>> [label.get_text() for label in ax.get_yticklabels()]

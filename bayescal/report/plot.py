@@ -68,8 +68,6 @@ def plot(result: Any, ax: "Axes | None" = None, **options: Any) -> "Axes":
 
     Examples
     --------
-    >>> import bayescal as bc
-    >>> from matplotlib.figure import Figure
     >>> ev = bc.evaluate([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], bins=2, rng=1)
     >>> ax = bc.plot(ev, Figure().subplots())
     >>> ax.get_ylabel()

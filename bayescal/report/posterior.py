@@ -145,8 +145,6 @@ def plot_posterior(
 
     Examples
     --------
-    >>> import bayescal as bc
-    >>> from matplotlib.figure import Figure
     >>> ev = bc.evaluate([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], bins=2, model="dirichlet", rng=1)
     >>> ax = bc.plot_posterior(ev, Figure().subplots())
     >>> [label.get_text() for label in ax.get_yticklabels()]

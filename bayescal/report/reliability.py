@@ -98,8 +98,6 @@ def plot_reliability(
 
     Examples
     --------
-    >>> import bayescal as bc
-    >>> from matplotlib.figure import Figure
     >>> ev = bc.evaluate([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], bins=2, rng=1)
     >>> ax = bc.plot_reliability(ev, Figure().subplots())
     >>> ax.get_ylabel()

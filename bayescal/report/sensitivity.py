@@ -69,8 +69,6 @@ def plot_bin_sensitivity(
 
     Examples
     --------
-    >>> import bayescal as bc
-    >>> from matplotlib.figure import Figure
     >>> result = bc.bin_sensitivity([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], n_bins=(1, 2), rng=1)
     >>> ax = bc.plot_bin_sensitivity(result, Figure().subplots())
     >>> [label.get_text() for label in ax.get_xticklabels()]
@@ -153,8 +151,6 @@ def plot_model_sensitivity(
 
     Examples
     --------
-    >>> import bayescal as bc
-    >>> from matplotlib.figure import Figure
     >>> ev = bc.evaluate([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], bins=2, rng=1)
     >>> ax = plot_model_sensitivity(ev.sensitivity(priors={}), Figure().subplots())
     >>> [label.get_text() for label in ax.get_yticklabels()]

@@ -185,7 +185,6 @@ class ClasswiseEvaluation(Evaluations):
 
         Examples
         --------
-        >>> import bayescal as bc
         >>> digits = bc.datasets.load_digits()
         >>> by_class = bc.evaluate(digits.y_true, digits.y_prob["naive_bayes"], target="classwise", rng=1)
         >>> by_class.marginal_calibration_error(squared=True)

@@ -210,7 +210,6 @@ class Comparison(OfEstimand, Compared):
 
         Examples
         --------
-        >>> import bayescal as bc
         >>> cancer = bc.datasets.load_breast_cancer()
         >>> models = bc.compare(cancer.y_true, cancer.y_prob, rng=1).models()
         >>> models.loc["naive_bayes", ["ece", "ece_low", "ece_high", "auc"]].round(2).tolist()

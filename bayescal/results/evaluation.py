@@ -188,8 +188,6 @@ class Evaluation(ModelChecks, _presented.Presented):
 
         Examples
         --------
-        >>> import numpy as np
-        >>> import bayescal as bc
         >>> p = np.repeat([0.1, 0.3, 0.6, 0.9], 250)
         >>> y = np.arange(1000) % 10 < 10 * np.repeat([0.1, 0.5, 0.6, 0.9], 250)
         >>> ev = bc.evaluate(y, p, bins=5, rng=1)
@@ -215,8 +213,6 @@ class Evaluation(ModelChecks, _presented.Presented):
 
         Examples
         --------
-        >>> import bayescal as bc
-        >>> from bayescal.datasets.simulate import simulate
         >>> rows = simulate(2000, population="flat", curve="shift", strength=0.5, rng=1)
         >>> worst = bc.evaluate(rows.outcome, rows.confidence, bins=20, rng=1).worst_regret()
         >>> round(worst.largest.mean(), 4), worst.threshold
@@ -265,8 +261,6 @@ class Evaluation(ModelChecks, _presented.Presented):
 
         Examples
         --------
-        >>> import bayescal as bc
-        >>> from bayescal.datasets.simulate import simulate
         >>> rows = simulate(2000, population="flat", rng=1)
         >>> ev = bc.evaluate(rows.outcome, rows.confidence, target="confidence", rng=1)
         >>> round(ev.selective_risk(0.2).mean(), 2), round(ev.accuracy.mean(), 2)
@@ -290,8 +284,6 @@ class Evaluation(ModelChecks, _presented.Presented):
 
         Examples
         --------
-        >>> import bayescal as bc
-        >>> from bayescal.datasets.simulate import simulate
         >>> rows = simulate(2000, population="flat", rng=1)
         >>> ev = bc.evaluate(rows.outcome, rows.confidence, target="confidence", rng=1)
         >>> ev.largest_share(risk=0.1).interval(0.95)

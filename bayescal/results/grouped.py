@@ -138,7 +138,6 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
 
         Examples
         --------
-        >>> import bayescal as bc
         >>> p, site = [0.2, 0.8] * 100, ["calibrated", "overconfident"] * 100
         >>> y = [i % 10 < 2 if i % 2 == 0 else i % 20 < 4 for i in range(200)]
         >>> bc.evaluate(y, p, by=site, rng=1).in_order()
@@ -256,8 +255,6 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
 
         Examples
         --------
-        >>> import numpy as np
-        >>> import bayescal as bc
         >>> p, site = np.tile([0.2, 0.4, 0.6, 0.8], 100), np.arange(400) // 80
         >>> y = np.arange(400) % 10 < 10 * p
         >>> pooled = bc.evaluate(y, p, by=site, pooling="partial", rng=1)

@@ -173,7 +173,6 @@ class ComparisonOverDatasets(OfEstimand, OverDatasets):
 
         Examples
         --------
-        >>> import bayescal as bc
         >>> rows = {"one": ([0, 1, 1], {"A": [0.2, 0.4, 0.7], "B": [0.1, 0.1, 0.9]})}
         >>> rows["other"] = [0, 0, 1], {"A": [0.3, 0.4, 0.7], "B": [0.1, 0.2, 0.9]}
         >>> differences = bc.compare_over_datasets(rows, bins=2, rng=1).by_dataset()

@@ -110,8 +110,6 @@ class BinSensitivity(Choices[BinChoice, Any]):
 
     Examples
     --------
-    >>> import bayescal as bc
-    >>> from bayescal.datasets.simulate import simulate
     >>> rows = simulate(2000, population="flat", rng=1)
     >>> result = bc.bin_sensitivity(rows.outcome, rows.confidence, n_bins=(5, 50), binning="equal-width", rng=1)
     >>> [round(row["plug_in"], 3) for row in result.table()]
@@ -235,7 +233,6 @@ class ModelSensitivity(Choices[ModelChoice, Any]):
 
     Examples
     --------
-    >>> import bayescal as bc
     >>> ev = bc.evaluate([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], bins=2, rng=1)
     >>> result = ev.sensitivity(models="dirichlet")
     >>> list(result)
