@@ -23,18 +23,11 @@ def chains(values: Any) -> np.ndarray:
 
 
 def datatree(
-    posterior: Mapping[str, Any],
-    *,
-    observed: Mapping[str, Any],
-    constant: Mapping[str, Any],
-    along: str,
-    coords: Mapping[str, Any],
-    attrs: Mapping[str, Any],
-    sample_stats: Mapping[str, Any] | None = None,
-    curves: Mapping[str, tuple[str, Sequence[float], Any]] | None = None,
-    kept: Any = None,
+    posterior: Mapping[str, Any], *, observed: Mapping[str, Any], constant: Mapping[str, Any], along: str,
+    coords: Mapping[str, Any], attrs: Mapping[str, Any], sample_stats: Mapping[str, Any] | None = None,
+    curves: Mapping[str, tuple[str, Sequence[float], Any]] | None = None, kept: Any = None,
     prior: Mapping[str, Any] | None = None,
-) -> "xr.DataTree":
+) -> "xr.DataTree":  # fmt: skip
     """Build an ArviZ DataTree of scalars, vectors along the dimension `along`, and curves along their own dimensions.
 
     `posterior` and `prior` have draws of shape (n_draws,) or (n_draws, size); `observed`, `constant` and `coords` have
@@ -104,12 +97,9 @@ def _kept(values: Any, kept: np.ndarray) -> np.ndarray:
 
 
 def tree_of_arrays(
-    posterior: Mapping[str, tuple[Any, Sequence[str]]],
-    *,
-    observed: Mapping[str, tuple[Any, Sequence[str]]],
-    coords: Mapping[str, Sequence[Any]],
-    attrs: Mapping[str, Any],
-) -> "xr.DataTree":
+    posterior: Mapping[str, tuple[Any, Sequence[str]]], *, observed: Mapping[str, tuple[Any, Sequence[str]]],
+    coords: Mapping[str, Sequence[Any]], attrs: Mapping[str, Any],
+) -> "xr.DataTree":  # fmt: skip
     """Build an ArviZ DataTree, with groups posterior and observed_data, of arrays along any dimensions."""
     _packages.require("arviz")
     import arviz as az

@@ -1,4 +1,4 @@
-"""Descriptions of parameters that many public functions share, and imports of examples; docstrings need not repeat them.
+"""Descriptions of parameters that many public functions share, and usual imports of examples.
 
 `public` completes the docstring of each function, class and method, which `help` and the reference show.
 """

@@ -283,12 +283,10 @@ class SeveralClassifiersError(TypeError):
 
 #: Calls that compare several classifiers, by the function that was called with them or its topic.
 _COMPARING = {
-    "": "compare(y_true, {0})",
-    "labels.judged": "labels.compare_judged(y_true, {0}, judge=judge)",
+    "": "compare(y_true, {0})", "labels.judged": "labels.compare_judged(y_true, {0}, judge=judge)",
     "survival": "survival.compare(time, event, {0}, horizon=5)",
-    "scores.multiclass_brier": "scores.compare(y_true, {0})",
-    "scores.multiclass_log": "scores.compare(y_true, {0})",
-}
+    "scores.multiclass_brier": "scores.compare(y_true, {0})", "scores.multiclass_log": "scores.compare(y_true, {0})",
+}  # fmt: skip
 
 
 def several_classifiers(
@@ -317,17 +315,9 @@ class UnknownKeywordError(TypeError):
 
 
 def unknown_keyword(
-    where: str,
-    word: str,
-    known: Iterable[str],
-    *,
-    owners: Collection[str] = (),
-    call: str = "",
-    passed: Collection[str] = (),
-    rest: str = "",
-    result_class: type | None = None,
-    deterministic: bool = False,
-) -> UnknownKeywordError:
+    where: str, word: str, known: Iterable[str], *, owners: Collection[str] = (), call: str = "",
+    passed: Collection[str] = (), rest: str = "", result_class: type | None = None, deterministic: bool = False,
+) -> UnknownKeywordError:  # fmt: skip
     """Return the error about the keyword `word` of the function `where`, which takes the keywords `known`.
 
     `owners` are names under which the table may know the function, `passed` arguments that were given, `call` a call
@@ -430,12 +420,9 @@ def _no_arguments(self: Any) -> None: ...
 #: Names that stand for other arguments: of functions with a column of weights, and of those that name the columns of
 #: labels and of probabilities in another way than `evaluate`.
 SAME = (
-    {"sample_weight": "weights"},
-    {"y_true": "outcome", "y_prob": "confidence"},
-    {"y_true": "label", "y_prob": "prob"},
-    {"y_true": "label", "y_prob": "probabilities"},
-    {"y_true": "response", "y_prob": "score"},
-)
+    {"sample_weight": "weights"}, {"y_true": "outcome", "y_prob": "confidence"}, {"y_true": "label", "y_prob": "prob"},
+    {"y_true": "label", "y_prob": "probabilities"}, {"y_true": "response", "y_prob": "score"},
+)  # fmt: skip
 
 
 def _of_function[F: Callable[..., Any]](function: F) -> F:

@@ -28,17 +28,9 @@ class ClassifierRows:
 
     @classmethod
     def read(
-        cls,
-        y_true: Any,
-        y_prob: Any,
-        *,
-        target: str | None = None,
-        weights: Any = None,
-        cluster: Any = None,
-        classes: Classes = None,
-        logits: bool = False,
-        by: Any = None,
-    ) -> "ClassifierRows":
+        cls, y_true: Any, y_prob: Any, *, target: str | None = None, weights: Any = None, cluster: Any = None,
+        classes: Classes = None, logits: bool = False, by: Any = None,
+    ) -> "ClassifierRows":  # fmt: skip
         """Read labels and the probabilities of each classifier, as `compare` does; of `by`, only check the index."""
         y_prob = by_column(y_prob) or y_prob
         names = several_named("y_prob", y_prob)
@@ -98,23 +90,10 @@ class ClassifierRows:
 
 
 def compare_rows(
-    y_true: Any,
-    y_prob: Any,
-    /,
-    *,
-    rope: float = 0.01,
-    target: str | None = None,
-    bins: Any = 15,
-    binning: str = "equal-width",
-    model: str = DEFAULT_MODEL,
-    draws: int = 4000,
-    rng: Any = None,
-    weights: Any = None,
-    cluster: Any = None,
-    classes: Classes = None,
-    logits: bool = False,
-    **options: Any,
-) -> Comparison:
+    y_true: Any, y_prob: Any, /, *, rope: float = 0.01, target: str | None = None, bins: Any = 15,
+    binning: str = "equal-width", model: str = DEFAULT_MODEL, draws: int = 4000, rng: Any = None, weights: Any = None,
+    cluster: Any = None, classes: Classes = None, logits: bool = False, **options: Any,
+) -> Comparison:  # fmt: skip
     """Compare classifiers on the same rows; see `bayescal.compare`."""
     width = checked_rope(rope)
     read = {"target": target, "weights": weights, "cluster": cluster, "classes": classes, "logits": logits}

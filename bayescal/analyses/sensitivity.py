@@ -28,21 +28,10 @@ WAYS = ("equal-width", "equal-mass")
 
 @public
 def bin_sensitivity(
-    y_true: Any,
-    y_prob: Any = None,
-    *,
-    n_bins: Sequence[int] = NUMBERS,
-    binning: str | Sequence[str] = WAYS,
-    estimand: EstimandLike = "ece",
-    target: str | None = None,
-    weights: Any = None,
-    classes: Classes = None,
-    logits: bool = False,
-    model: str = DEFAULT_MODEL,
-    draws: int = 4000,
-    rng: Any = None,
-    **options: Any,
-) -> BinSensitivity:
+    y_true: Any, y_prob: Any = None, *, n_bins: Sequence[int] = NUMBERS, binning: str | Sequence[str] = WAYS,
+    estimand: EstimandLike = "ece", target: str | None = None, weights: Any = None, classes: Classes = None,
+    logits: bool = False, model: str = DEFAULT_MODEL, draws: int = 4000, rng: Any = None, **options: Any,
+) -> BinSensitivity:  # fmt: skip
     r"""Compute an estimand and its interval for several numbers and kinds of bins, from one count.
 
     Parameters

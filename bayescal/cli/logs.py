@@ -55,12 +55,9 @@ def report_files(
 
 
 def compare_any(
-    files: Sequence[Path],
-    columns: cli.ColumnOptionsPerClassifier,
-    question: cli.CompareQuestionOptions,
-    model: cli.ModelOptions,
-    logs: cli.LogOptions,
-) -> ComparedFiles | ComparedDatasets:
+    files: Sequence[Path], columns: cli.ColumnOptionsPerClassifier, question: cli.CompareQuestionOptions,
+    model: cli.ModelOptions, logs: cli.LogOptions,
+) -> ComparedFiles | ComparedDatasets:  # fmt: skip
     """Compare classifiers in files, or language models in logs."""
     if logs.given():
         return _compare_logs(files, columns, question, model, logs)
@@ -202,12 +199,9 @@ def _joined(parts: Sequence[Any]) -> Any:
 
 
 def _compare_logs(
-    files: Sequence[Path],
-    columns: cli.ColumnOptionsPerClassifier,
-    question: cli.CompareQuestionOptions,
-    model: cli.ModelOptions,
-    logs: cli.LogOptions,
-) -> ComparedFiles | ComparedDatasets:
+    files: Sequence[Path], columns: cli.ColumnOptionsPerClassifier, question: cli.CompareQuestionOptions,
+    model: cli.ModelOptions, logs: cli.LogOptions,
+) -> ComparedFiles | ComparedDatasets:  # fmt: skip
     keywords = keywords_of(compare, question, model)
     estimand = as_scalar(keywords.pop("estimand").replace("-", "_"))
     estimand.badness(np.zeros(1))

@@ -220,21 +220,17 @@ BINS_VALUES = "NUMBER or EDGES"
 TARGET = partial(option, QUESTION, "NAME", f"{_EVENT} {_TOP_LABEL} {_CLASSWISE} {_CONFIDENCE}")
 BINS = partial(option, QUESTION, BINS_VALUES, BINS_TEXT)
 BINNING = partial(
-    option,
-    QUESTION,
-    "NAME",
+    option, QUESTION, "NAME",
     "How a number of bins becomes edges: equal-width, equal-mass or equal-effective-mass. [bold]values[/]: one bin "
     "for each distinct probability, at most 101.",
-)
+)  # fmt: skip
 
 
 ESTIMAND = partial(
-    option,
-    QUESTION,
-    "NAMES",
+    option, QUESTION, "NAMES",
     "Quantities of the table, separated by commas, such as ece,auc,brier_score; or give the option several times. By "
     "default all errors of calibration, and the accuracy of predictions.",
-)
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -283,12 +279,9 @@ class CountQuestionOptions(Options):
 
 _UNMET = "If not, the exit code is 1."
 ASSURANCE = partial(
-    option,
-    REQUIREMENT,
-    "SHARE",
-    "Required posterior probability of the statement, between 0 and 1. [dim]\\[default: 0.9][/]",
-    parser=number,
-)
+    option, REQUIREMENT, "SHARE",
+    "Required posterior probability of the statement, between 0 and 1. [dim]\\[default: 0.9][/]", parser=number,
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -349,12 +342,10 @@ class GoalOptions(Options):
 # model
 
 SUB_MODELS = partial(
-    option,
-    MODEL,
-    "NAME,...",
+    option, MODEL, "NAME,...",
     "Families or sub-models of the shrinkage model to use: independent (independent bins only), shared, "
     "noise, exact, saturated, or keys of `Evaluation.sub_models`. [dim]\\[default: all][/]",
-)
+)  # fmt: skip
 SEED = "Seed of the random numbers; the same seed gives the same results."
 
 

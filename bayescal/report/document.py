@@ -131,14 +131,11 @@ def _(
         row |= {"question": evaluation.question, **whole_evaluation(evaluation)}
     return {
         **with_intervals(COMPARISON_SCHEMA, comparison, parameters),
-        "spec": comparison.specification(estimand=estimand),
-        "sentence": comparison.sentence(PROB, estimand=estimand),
+        "spec": comparison.specification(estimand=estimand), "sentence": comparison.sentence(PROB, estimand=estimand),
         "models": comparison._measures(PROB),
-        "estimand": {"name": record.name, "title": record.title, "better": record.better},
-        "differences": differences,
-        "classifiers": classifiers,
-        "seeds": {"order": str(comparison.order_seed)},
-    }
+        "estimand": {"name": record.name, "title": record.title, "better": record.better}, "differences": differences,
+        "classifiers": classifiers, "seeds": {"order": str(comparison.order_seed)},
+    }  # fmt: skip
 
 
 @document_of.register

@@ -94,25 +94,16 @@ def posterior_shapes(
     if isinstance(evaluation, Evaluation) and prior and evaluation.counts.n_rows:
         beside = density_of(evaluation.under_prior().ece, prob)
     return PosteriorShapes(
-        posterior=density_of(evaluation.ece, prob),
-        prior=beside,
-        null=density_of(evaluation.null, prob) if has_null else None,
-        plug_in=evaluation.plug_in,
-    )
+        posterior=density_of(evaluation.ece, prob), prior=beside,
+        null=density_of(evaluation.null, prob) if has_null else None, plug_in=evaluation.plug_in,
+    )  # fmt: skip
 
 
 @public
 def plot_posterior(
-    evaluation: Evaluation | ClasswiseEvaluation,
-    ax: "Axes | None" = None,
-    *,
-    prob: float = 0.95,
-    prior: bool = False,
-    color: Any = None,
-    prior_color: Any = None,
-    null_color: Any = None,
-    reference_color: Any = None,
-) -> "Axes":
+    evaluation: Evaluation | ClasswiseEvaluation, ax: "Axes | None" = None, *, prob: float = 0.95, prior: bool = False,
+    color: Any = None, prior_color: Any = None, null_color: Any = None, reference_color: Any = None,
+) -> "Axes":  # fmt: skip
     """Draw the posterior of the ECE, and the null distribution of the plug-in value below it.
 
     Above, the posterior with its mean (dot) and equal-tailed interval (bar). Below, lighter, the null distribution: the
