@@ -5,6 +5,7 @@ refused them, so that a correct call costs no more than one call of a function.
 """
 
 import functools
+import inspect
 import re
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -123,8 +124,6 @@ def _function(call: str) -> Any:
 
 def made_by(function: Any) -> type:
     """Return the class of what a function returns, the first of several; `object` if it is no class."""
-    import inspect
-
     if isinstance(function, type):
         return function
     annotation = inspect.signature(function).return_annotation
@@ -141,8 +140,6 @@ def _topic(code: str) -> str:
 @functools.cache
 def _fits(call: str, rest: str) -> bool:
     """Return whether a function takes the keywords with which its call goes on, and its result has the attribute."""
-    import inspect
-
     function, words = _function(call), re.findall(r", (\w+)=", re.sub(r"\([^()]*\)", "", rest))
     parameters = inspect.signature(function).parameters
     known = {*parameters, *(OPTIONS if any(each.kind is each.VAR_KEYWORD for each in parameters.values()) else ())}
@@ -152,8 +149,6 @@ def _fits(call: str, rest: str) -> bool:
 
 def _has(kind: type, code: str) -> bool:
     """Return whether code after ``result.`` is right for a class: it has the attribute, which takes the keyword."""
-    import inspect
-
     name, words = _head(code), re.findall(r"(\w+)=", code)
     if not hasattr(kind, name):
         return name in getattr(kind, "__dataclass_fields__", ())
@@ -246,8 +241,6 @@ def _of_parts(result: Any, name: str) -> str:
 
 def _needed(method: Any) -> list[str]:
     """Return the parameters without a default, except for `self`."""
-    import inspect
-
     named = (each for each in inspect.signature(method).parameters.values() if each.kind.name[:3] != "VAR")
     return [each.name for each in named if each.default is each.empty][1:]
 
@@ -376,8 +369,6 @@ def known_keywords(
 
 
 def _keywords_only(function: Callable[..., Any]) -> list[str]:
-    import inspect
-
     return [p.name for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY]
 
 
@@ -472,8 +463,6 @@ def _refused(
     if isinstance(problem, SeveralClassifiersError):
         where = {"where": name, "topic": _topic_of(owners)}
         return several_classifiers(problem.message, problem.name, problem.labels, in_frame=problem.in_frame, **where)
-    import inspect
-
     parameters = {each.name: each for each in inspect.signature(function).parameters.values()}
     method = kind is not None
     accepted = dict(list(parameters.items())[1:]) if method else parameters

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial, singledispatch
 from typing import Any
 
-from bayescal import _presented, _render
+from bayescal import _packages, _presented, _render
 from bayescal._arrays import Axes, Figure
 from bayescal.estimands.registry import EstimandLike, as_scalar
 from bayescal.report import tables
@@ -81,6 +81,7 @@ def captioned(words: str, of: str) -> str:
 
 def drawn(plot: "Callable[[Axes], Any]", width: float, height: float) -> "Figure":
     """Draw a plot in a figure of its own, which pyplot does not manage."""
+    _packages.require("matplotlib")
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), layout="tight")
