@@ -317,10 +317,8 @@ def unknown_keyword(
     with the necessary arguments and no closing parenthesis, and `rest` what to add if the table has no answer.
     `result_class` is the class of the result, and `deterministic` says that the function draws no random numbers.
     """
-    known = tuple(known)
-    owners = owners or _owners(where, None)
-    rows = _rows(word, owners)
-    hint = ""
+    known, owners = tuple(known), owners or _owners(where, None)
+    rows, hint = _rows(word, owners), ""
     for chosen in ([each for each in rows if each.of], rows):  # what a word means for this function counts alone
         for code in [code for each in chosen for code in each.here]:
             function_name, _, keyword = code.rpartition(":")
@@ -350,11 +348,9 @@ def _argument(written: str, call: str) -> str:
 
 
 def known_keywords(
-    where: str,
-    options: Collection[str],
-    allowed: Callable[..., Any],
+    where: str, options: Collection[str], allowed: Callable[..., Any],
     others: Mapping[str, Callable[..., Any]] | None = None,
-) -> None:
+) -> None:  # fmt: skip
     """Raise if a model does not take an option."""
     if not options:
         return

@@ -43,8 +43,7 @@ def _bayescal(
 
 
 def _add(each: Command) -> None:
-    kind = help_of(each.defaults, each.besides)
-    no_arguments = each.function is not demo
+    kind, no_arguments = help_of(each.defaults, each.besides), each.function is not demo
     app.command(cls=kind, no_args_is_help=no_arguments, epilog=each.examples or None)(command(each.function))
 
 

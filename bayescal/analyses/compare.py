@@ -133,8 +133,7 @@ def compare(
             raise TypeError("`spread` is for several data sets: give the data set of each row as `by`.")
         return compare_rows(y_true, y_prob, rope=rope, bins=bins, binning=binning, **column_options, **model_options)
     rows = ClassifierRows.read(y_true, y_prob, by=by, **column_options)
-    datasets = rows.by_name(Groups.from_column(by, len(rows)))
-    edges = rows.edges(bins, binning)
+    datasets, edges = rows.by_name(Groups.from_column(by, len(rows))), rows.edges(bins, binning)
     return compare_over_datasets(datasets, rope=rope, spread=spread, bins=edges, **model_options)
 
 

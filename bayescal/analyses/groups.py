@@ -109,8 +109,7 @@ def evaluate_row_groups(
     """Evaluate groups of rows, all with the same edges; clusters of a group are the parts of clusters inside it."""
     edges = make_bins(bins, binning=binning, confidence=predictions.confidence, weights=predictions.weight)
     overall = count_rows(predictions, edges, "equal-width", ranked=True, clusters=clusters)
-    empty = BinnedCounts.empty(edges, target=overall.target)
-    groups = by.split(predictions)
+    empty, groups = BinnedCounts.empty(edges, target=overall.target), by.split(predictions)
 
     def counted(rows: Ints) -> Counts:
         if not len(rows):

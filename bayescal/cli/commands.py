@@ -144,11 +144,9 @@ COUNT_EXAMPLES = """\b
 
 
 def count(
-    files: options.CountFiles,
-    output: options.Output,
-    columns: options.ColumnOptions,
+    files: options.CountFiles, output: options.Output, columns: options.ColumnOptions,
     question: options.CountQuestionOptions,
-) -> Job:
+) -> Job:  # fmt: skip
     """Count the rows of files by bin and outcome, and save the counts in a small file.
 
     [bold]bayescal merge[/] adds counts of several machines or days, and [bold]bayescal report[/] evaluates them.

@@ -62,20 +62,15 @@ class ComparedFiles(Result):
             return [replace(sheet, spec=""), _render.Sheet("", sheet.spec, table.header, table.rows)]
         spec, each = comparison.specification(estimand=estimand), tables.classifiers(comparison, estimand)
         classifiers = _render.Sheet("", spec, each.header, each.rows, comparison.remarks, [each.note])
-        measures = tables.measures(comparison)
-        differences = difference_sheet(comparison, estimand)
+        measures, differences = tables.measures(comparison), difference_sheet(comparison, estimand)
         first = _render.Sheet(differences.sentence, "", measures.header, measures.rows, question=spec)
         return [first, replace(differences, sentence="", headline=""), classifiers]
 
 
 def compared_files(
-    comparison: Any,
-    estimand: Estimand,
-    read: Mapping[str, Any],
-    keywords: Mapping[str, Any],
-    by: str | None,
+    comparison: Any, estimand: Estimand, read: Mapping[str, Any], keywords: Mapping[str, Any], by: str | None,
     notes: Any,
-) -> ComparedFiles:
+) -> ComparedFiles:  # fmt: skip
     """Return a comparison with its parameters: `read` says where the rows were read, `by` names the data sets."""
     over = isinstance(comparison, ComparisonOverDatasets)
     one = next(iter(comparison.comparisons.values())) if over else comparison

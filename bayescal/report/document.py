@@ -86,8 +86,7 @@ def _(result: GroupedEvaluation, parameters: Parameters = NO_PARAMETERS) -> dict
     name under which it is printed, the probability that its error is the largest, and the seed that reproduces its
     evaluation.
     """
-    largest = result.p_largest()
-    names = dict(zip(result.groups, result.names, strict=True))
+    largest, names = result.p_largest(), dict(zip(result.groups, result.names, strict=True))
     groups = [
         {"label": label, "name": names[label], "p_largest": largest[label], "seed": str(result.seeds[label])}
         | whole_evaluation(result[label])

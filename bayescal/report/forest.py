@@ -259,8 +259,7 @@ def _rows_of(evaluations: Any) -> list[tuple[str, Evaluation]]:
 
 def draw_forest(ax: "Axes", rows: Forest, colours: Sequence[str], *, small: bool = False) -> int:
     """Draw dots and bars of rows 0, 1, ... from the top, with names at the left; return the step of `name_rows`."""
-    place = np.arange(len(rows))
-    thin = min(1.0, (25 / max(len(rows), 1)) ** 0.5)
+    place, thin = np.arange(len(rows)), min(1.0, (25 / max(len(rows), 1)) ** 0.5)
     ax.hlines(place, rows.low, rows.high, colors=list(colours), linewidth=1.6 * thin, gid="interval", zorder=3)
     ax.hlines(place, rows.inner_low, rows.inner_high, colors=list(colours), linewidth=5 * thin, gid="inner", zorder=3)
     ax.scatter(

@@ -107,8 +107,7 @@ def add_evaluation(
     below_color: Any = None,
 ) -> "Line2D":  # fmt: skip
     """Add an evaluation to the diagram on axes, which is prepared if needed; return the line through its points."""
-    points = diagrams.reliability_points(evaluation, prob)
-    diagram = getattr(ax, STATE, None)
+    points, diagram = diagrams.reliability_points(evaluation, prob), getattr(ax, STATE, None)
     if diagram is not None and diagram.below not in ax.child_axes:  # the user has cleared the axes
         ax.set_axes_locator(None)  # type: ignore[arg-type]  # None is the default
         diagram = None

@@ -47,8 +47,7 @@ def inline_svg(draw: Callable[[], "Figure"], prefix: str) -> "Markup":
     from markupsafe import Markup
     from matplotlib import style
 
-    written = StringIO()
-    default = style.context("default", after_reset=True)
+    written, default = StringIO(), style.context("default", after_reset=True)
     with _STYLED, default, mpl.rc_context(STYLE | {"svg.hashsalt": prefix}), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from")  # the browser has fonts for it
         draw().savefig(written, format="svg", metadata={"Date": None})

@@ -153,8 +153,7 @@ def _(result: GroupedEvaluation) -> Content:
 
 @content.register
 def _(result: BinSensitivity) -> Content:
-    sheet = result.sheet(whole=True)
-    first = next(iter(result.evaluations.values()))
+    sheet, first = result.sheet(whole=True), next(iter(result.evaluations.values()))
     picture = Picture("Intervals by number of bins", partial(drawn, partial(plot_bin_sensitivity, result), WIDTH, 4.4))
     return Content("Choice of bins", sheet, [one_table("Choices of bins", sheet)], first._row_numbers(), [picture])
 
@@ -187,8 +186,7 @@ def _(result: CorpDecomposition | MurphyDecomposition) -> Content:
 def _(result: ScoreComparison) -> Content:
     sheet = result.sheet(whole=True)
     shown = [Table("Differences", sheet.header, sheet.rows, result.key), tables.scores(result)]
-    first = result[result.names[0]]
-    height = 1.2 + rows_height(tuple(map(_render.name, result)))
+    first, height = result[result.names[0]], 1.2 + rows_height(tuple(map(_render.name, result)))
     picture = Picture(
         f"{capital(first.name)} of each classifier",
         partial(drawn, partial(draw_scores, scores=result.scores), 1.3 * WIDTH, height),

@@ -114,8 +114,7 @@ def _(result: ScoreComparison, ax: "Axes | None" = None, *, prob: float = 0.95) 
 
 @drawn_by_type.register(WorstRegret)
 def _(result: WorstRegret, ax: "Axes | None" = None, *, prob: float = 0.95, simultaneous: bool = False) -> Any:
-    prob = _checks.fraction("prob", prob)
-    ax = drawing.axes_or_new(ax, figsize=(6.4, 4.2))
+    prob, ax = _checks.fraction("prob", prob), drawing.axes_or_new(ax, figsize=(6.4, 4.2))
     small, colours = drawing.is_small(ax, 4.2, 3.2), drawing.palette(ax)
     curved = simultaneous and len(result.thresholds) > 1
     low, high = result.regret.band(prob) if curved else result.regret.interval(prob)

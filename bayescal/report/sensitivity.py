@@ -75,8 +75,7 @@ def plot_bin_sensitivity(
     ['1', '2']
     """
     _checks.instance("result", result, BinSensitivity, "; make one with `bayescal.bin_sensitivity(y_true, y_prob)`.")
-    prob = _checks.fraction("prob", prob)
-    ax = drawing.axes_or_new(ax, figsize=(6.4, 4.0))
+    prob, ax = _checks.fraction("prob", prob), drawing.axes_or_new(ax, figsize=(6.4, 4.0))
     small = drawing.is_small(ax, *ROOM)
     numbers, all_series = series(result, prob)
     colours = drawing.colors_by_name(

@@ -74,15 +74,13 @@ def measures(comparison: Comparison) -> Table:
 
 def classifiers(comparison: Comparison, estimand: Estimand) -> Table:
     """Return the table of classifiers, each by itself."""
-    target = _target(comparison)
-    each = comparison.each(PROB, estimand=estimand)
+    target, each = _target(comparison), comparison.each(PROB, estimand=estimand)
     return _classifiers(comparison.axis, each, estimand.column_label(target), estimand.best(target))
 
 
 def scores(comparison: ScoreComparison) -> Table:
     """Return the table of classifiers, each with its own score."""
-    name = comparison[comparison.names[0]].name
-    each = comparison.each(PROB)
+    name, each = comparison[comparison.names[0]].name, comparison.each(PROB)
     table = _classifiers(comparison.axis, each, name, f"smallest {name}")
     rows = [[*cells, _render.number(row["observed"])] for cells, row in zip(table.rows, each, strict=True)]
     return replace(table, header=(*table.header, "observed"), rows=rows)
@@ -106,13 +104,11 @@ def _classifiers(axis: str, each: Sequence[Mapping[str, Any]], column: str, best
     header = (column, "mean", "sd", "2.5 %", "97.5 %", "P(best)", "rank")
     rows = [
         [
-            _render.name(row[axis]),
-            *_render.numbers(*(row[column] for column in ("mean", "sd", "low", "high"))),
-            _share(row["p_best"]),
-            f"{row['rank']:.2f}",
+            _render.name(row[axis]), *_render.numbers(*(row[column] for column in ("mean", "sd", "low", "high"))),
+            _share(row["p_best"]), f"{row['rank']:.2f}",
         ]
         for row in each
-    ]
+    ]  # fmt: skip
     note = (
         f"P(best) is the probability that the {axis} has the {best} of all, by any margin. The rank is the expected "
         "rank; 1 is the best."

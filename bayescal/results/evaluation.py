@@ -218,8 +218,7 @@ class Evaluation(ModelChecks, _presented.Presented):
         >>> round(worst.largest.mean(), 4), worst.threshold
         (0.0..., 0...)
         """
-        thresholds = thresholds_of(self.counts)
-        largest = self.draws("largest_regret")
+        thresholds, largest = thresholds_of(self.counts), self.draws("largest_regret")
         regret = Draws(regret_curve(self.bin_draws, thresholds), "regret by threshold", self.bin_draws.fingerprint)
         words = f"largest regret over {len(thresholds)} thresholds"
         question = wording.question(words, [self.counts], self.model, self.posterior.prior)
@@ -566,12 +565,10 @@ class Evaluation(ModelChecks, _presented.Presented):
         rows = [
             [f"{value:.6g}", *map(str, numbers), *(_render.number(each, decimals) for each in shares)]
             for value, numbers, shares in zip(
-                counts.mean_confidence,
-                zip(*(getattr(counts, name) for name in self._bin_rows.values()), strict=True),
-                zip(accuracy.mean(), *accuracy.interval(0.95), self._observed_accuracy, strict=True),
-                strict=True,
+                counts.mean_confidence, zip(*(getattr(counts, name) for name in self._bin_rows.values()), strict=True),
+                zip(accuracy.mean(), *accuracy.interval(0.95), self._observed_accuracy, strict=True), strict=True,
             )
-        ]
+        ]  # fmt: skip
         header = (stated, *self._bin_rows, happened, "2.5 %", "97.5 %", "observed")
         return _render.Sheet("", "", header, [row for row, kept in zip(rows, counts.occupied, strict=True) if kept])
 

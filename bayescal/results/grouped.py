@@ -172,8 +172,7 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
 
     def summary(self, prob: float = 0.95, *, estimand: EstimandLike = "ece", **options: Any) -> "pd.DataFrame":
         """ArviZ's table: one row per group, ``ece[label]``, in the order of this mapping."""
-        prob = _checks.fraction("prob", prob)
-        name = as_estimand(estimand).name
+        prob, name = _checks.fraction("prob", prob), as_estimand(estimand).name
         return _arviz.summary({name: self.draws(estimand).values}, prob, {name: _coordinates(self)}, **options)
 
     def to_datatree(self) -> "xr.DataTree":

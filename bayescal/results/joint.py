@@ -114,8 +114,7 @@ def p_smallest(values: Floats) -> Floats:
 def tied_ranks(size: Floats) -> tuple[Ints, Ints, Ints]:
     """Sort the columns of each row; also return the ranks [start, end) that each sorted value shares with its ties."""
     order = np.argsort(size, axis=1, kind="stable")
-    ordered = np.take_along_axis(size, order, axis=1)
-    place = np.arange(size.shape[1])
+    ordered, place = np.take_along_axis(size, order, axis=1), np.arange(size.shape[1])
     differs = ordered[:, 1:] != ordered[:, :-1]
     first = np.pad(differs, ((0, 0), (1, 0)), constant_values=True)
     last = np.pad(differs, ((0, 0), (0, 1)), constant_values=True)

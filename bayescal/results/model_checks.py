@@ -116,8 +116,7 @@ class LeftOut:
         import arviz as az
         import xarray as xr
 
-        n_rows = int(self.number.sum())
-        pointwise = None
+        n_rows, pointwise = int(self.number.sum()), None
         if n_rows <= MOST_POINTWISE:
             at, outcome = cells_of_rows(self.counts)
             values, coords = self.log_probability[outcome, at], row_coordinates(self.counts)
@@ -415,8 +414,7 @@ def _add_predictive(tree: "xr.DataTree", evaluation: Any, under_prior: Any, *, b
     """Add the predicted outcomes, the observed ones and the log likelihood of each row."""
     counts, seed = evaluation.counts, evaluation.bin_draws_seed
     at, outcome = cells_of_rows(counts)
-    occupied = counts.n > 0
-    rows = row_coordinates(counts)
+    occupied, rows = counts.n > 0, row_coordinates(counts)
 
     def predicted(bins: BinDraws, which: int) -> Array:
         rng = np.random.default_rng(np.random.SeedSequence((seed, PREDICTED, which)))

@@ -248,8 +248,7 @@ class ComparisonOverDatasets(OfEstimand, OverDatasets):
 
     def specification(self, *, estimand: EstimandLike = "ece") -> str:
         """Describe the comparison on one line, for a paper: data sets, rows, target, estimand, bins, model, prior."""
-        first = self._first
-        sizes = sorted(self.n_rows.values())
+        first, sizes = self._first, sorted(self.n_rows.values())
         n = f"N = {sizes[0]}" if sizes[0] == sizes[-1] else f"N = {sizes[0]} to {sizes[-1]}"
         return (
             f"{len(self)} classifiers on {len(self.datasets)} data sets: "
@@ -276,8 +275,7 @@ class ComparisonOverDatasets(OfEstimand, OverDatasets):
 
     def sheet(self, *, whole: bool = False, estimand: EstimandLike = "ece") -> _render.Sheet:
         """Return the sentence, table and remarks that printing shows, as data; with `whole`, all rows."""
-        pairs = shown_pairs(self._listed(estimand), whole=whole)
-        words = self._words(estimand)
+        pairs, words = shown_pairs(self._listed(estimand), whole=whole), self._words(estimand)
         remarks = (*lines_of(self.each(estimand=estimand), words, len(self.datasets)), *self.remarks)
         cells, key = (
             cells_of(self._rows(pairs, 0.95, estimand)),

@@ -266,8 +266,7 @@ def rare_error(counts: Counts) -> str | None:
     """Name the bin with the largest gap that clearly exceeds `e90_bins`, which leaves rare bins out."""
     observed, n = observed_bins(counts), counts.effective_n[counts.occupied]
     gap, confidence = np.abs(observed.gap[0]), observed.confidence[0]
-    variance = n * confidence * (1 - confidence)
-    excess = gap - e90_bins(observed).values[0]
+    variance, excess = n * confidence * (1 - confidence), gap - e90_bins(observed).values[0]
     clear = (variance >= LEAST_VARIANCE) & (excess * n >= CLEAR_GAP * np.sqrt(variance))
     if not clear.any():
         return None

@@ -52,8 +52,7 @@ class Choices[K, E](_presented.Presented):
         """Return the range of posterior means in words, and how it compares with the mean width of the intervals."""
         width = float(np.mean([row["high"] - row["low"] for row in rows]))
         least, most = (choose(rows, key=lambda row: row["mean"]) for choose in (min, max))
-        d = _render.decimals(width)
-        words = self.estimand.words(self._first.counts.target)
+        d, words = _render.decimals(width), self.estimand.words(self._first.counts.target)
         spread = most["mean"] - least["mean"]
         text = (
             f"For {len(rows)} {self._several}, the posterior mean of the {words} lies between "
@@ -290,8 +289,7 @@ class ModelSensitivity(Choices[ModelChoice, Any]):
 
     def _estimates(self, rows: list[dict[str, Any]], distinct: list[dict[str, Any]], prob: float) -> str:
         """Return the range of the estimates in words, of rows with different draws."""
-        words = self.estimand.words(self._first.counts.target)
-        repeated = len(rows) - len(distinct)
+        words, repeated = self.estimand.words(self._first.counts.target), len(rows) - len(distinct)
         if repeated and len(distinct) == 1:
             why = ": it is computed from the rows without the model" if "outcomes" in self.estimand.needs else ""
             return f"The posterior of the {words} is the same under all {len(rows)} {self._several}{why}."
