@@ -10,6 +10,7 @@ import re
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from difflib import get_close_matches
+from importlib import import_module
 from types import FunctionType, UnionType
 from typing import Any, NoReturn
 
@@ -182,8 +183,6 @@ def similar(name: str, known: Iterable[str]) -> str:
 
 
 def _public_names(topic: str) -> Collection[str]:
-    from importlib import import_module
-
     names: Collection[str] = import_module(f"{_lazy.PACKAGE}.{topic}").__all__
     return names
 

@@ -24,10 +24,7 @@ ARITHMETIC = frozenset(SIGNS) - COMPARISONS
 
 
 def fingerprint(*contents: Any) -> int:
-    """Return a number that differs between contents, to identify the evaluation that draws belong to.
-
-    Arrays count by type, shape and values; anything else counts by its representation.
-    """
+    """Return a number that differs between contents, to identify the evaluation that draws belong to."""
     digest = blake2b(digest_size=8)
     for each in contents:
         if isinstance(each, np.ndarray):

@@ -241,8 +241,7 @@ def compare_independent(evaluations: Mapping[str, Evaluation], *, rope: float = 
     >>> sum(bc.compare_independent({"a": a, "b": b}, rng=1).p_best().values())
     1.0
     """
-    names = several_named("evaluations", evaluations, other=OF_DIFFERENT_ROWS)
-    width = checked_rope(rope)
+    names, width = several_named("evaluations", evaluations, other=OF_DIFFERENT_ROWS), checked_rope(rope)
     for name in names:
         remedy = "; `compare` takes labels and probabilities."
         _checks.instance(f"evaluations[{name!r}]", evaluations[name], Evaluation, remedy)

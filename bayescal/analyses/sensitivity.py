@@ -77,8 +77,7 @@ def bin_sensitivity(
 
     References
     ----------
-    .. [1] A. Kumar, P. Liang and T. Ma (2019), "Verified uncertainty calibration", Advances in Neural Information
-       Processing Systems 32.
+    .. [1] A. Kumar, P. Liang and T. Ma (2019), as for `plug_in_error`.
     .. [2] J. Broecker (2012), "Estimating reliability and resolution of probability forecasts through decomposition of
        the empirical score", Climate Dynamics 39, 655-667.
 

@@ -182,8 +182,7 @@ def draw_probabilities(ax: "Axes", probabilities: Floats, titles: list[str], col
     if n_columns <= WRITTEN:
         for r, c, value, fill in zip(row.tolist(), column.tolist(), p.tolist(), tint, strict=True):
             if value >= EMPTY:
-                written = _render.probability(value).removeprefix("= ")
-                color = drawing.text_on(ax, fill)
+                written, color = _render.probability(value).removeprefix("= "), drawing.text_on(ax, fill)
                 ax.text(
                     c, r, written, ha="center", va="center", fontsize=drawing.SMALLER, color=color, gid="probability"
                 )

@@ -79,12 +79,9 @@ def _(result: ClasswiseEvaluation, parameters: Parameters = NO_PARAMETERS) -> di
 def _(result: GroupedEvaluation, parameters: Parameters = NO_PARAMETERS) -> dict[str, Any]:
     """Return also ``by``, the name of the column; ``overall`` and ``groups``, each with its table and its bins.
 
-    Groups stand in the order in which they are printed, the one with the largest ECE first.
-
-    ``pooling`` states how the groups borrow strength from each other, and ``heterogeneity`` the standard deviation of
-    the ECE over the groups (null without partial pooling, or if only one group has rows). Each group has its label, the
-    name under which it is printed, the probability that its error is the largest, and the seed that reproduces its
-    evaluation.
+    Groups stand in the order of `GroupedEvaluation.in_order`. ``heterogeneity`` is the standard deviation of the ECE
+    over the groups (null without partial pooling, or if only one group has rows). Each group has its label, the name
+    under which it is printed, the probability that its error is the largest, and the seed of its evaluation.
     """
     largest, names = result.p_largest(), dict(zip(result.groups, result.names, strict=True))
     groups = [

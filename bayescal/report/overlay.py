@@ -1,5 +1,6 @@
 """Several evaluations in one reliability diagram, which can be added one at a time."""
 
+import textwrap
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -246,8 +247,6 @@ def _draw(ax: "Axes", diagram: Diagram, new: Shown) -> None:
 
 def _legend(ax: "Axes", diagram: Diagram) -> None:
     """Write the legend above the axes, below what all evaluations have in common."""
-    import textwrap
-
     size = drawing.TINY if diagram.small else drawing.SMALL
     smaller = drawing.TINY - 0.5 if diagram.small else drawing.SMALLER
     words = [] if diagram.small else [_in_common([each.evaluation for each in diagram.shown])]

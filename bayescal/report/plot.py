@@ -139,7 +139,6 @@ def _(result: WorstRegret, ax: "Axes | None" = None, *, prob: float = 0.95, simu
 
 
 def _scores(scores: Mapping[str, MultiClassScore], ax: "Axes | None", prob: float) -> Any:
-    prob = _checks.fraction("prob", prob)
-    ax = drawing.axes_or_new(ax, figsize=(6.4, 1.6 + 0.4 * len(scores)))
+    prob, ax = _checks.fraction("prob", prob), drawing.axes_or_new(ax, figsize=(6.4, 1.6 + 0.4 * len(scores)))
     draw_scores(ax, scores, prob)
     return ax

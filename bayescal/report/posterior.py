@@ -141,8 +141,7 @@ def plot_posterior(
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['posterior', 'if calibrated']
     """
-    shapes = posterior_shapes(evaluation, prob, prior=prior)
-    ax = drawing.axes_or_new(ax, figsize=(6.0, 3.8))
+    shapes, ax = posterior_shapes(evaluation, prob, prior=prior), drawing.axes_or_new(ax, figsize=(6.0, 3.8))
     from matplotlib.ticker import MaxNLocator  # `axes_or_new` says if matplotlib is not installed
 
     small = drawing.is_small(ax, *ROOM)
@@ -168,7 +167,8 @@ def plot_posterior(
     right = max(right, 1.06 * np.nan_to_num(shapes.plug_in), 1e-6)
     ax.set(xlim=(-0.02 * right, right), ylim=(bases[-1] - 0.3, 1.3))
     key = f"dot: mean, bar: {100 * prob:g} % interval"
-    ax.set_xlabel(f"ECE; {key}" if small else f"{_quantity(evaluation)}\n{key}")
+    quantity = "classwise ECE" if isinstance(evaluation, ClasswiseEvaluation) else "Expected Calibration Error (ECE)"
+    ax.set_xlabel(f"ECE; {key}" if small else f"{quantity}\n{key}")
     ax.xaxis.set_major_locator(MaxNLocator(3 if small else 5, steps=[1, 2, 2.5, 5, 10]))
     ax.xaxis.set_major_formatter("{x:.4g}")  # otherwise a common factor in the corner would overlap the label
     ax.set_yticks(bases, [_row_name(name, density) for name, density, _, _ in rows])
@@ -180,10 +180,6 @@ def plot_posterior(
         _draw_plug_in(ax, shapes.plug_in, right, reference_color)
     drawing.headline(ax, evaluation, prob, above=4, small=small)
     return drawing.finished(ax, small=small)
-
-
-def _quantity(evaluation: Evaluation | ClasswiseEvaluation) -> str:
-    return "classwise ECE" if isinstance(evaluation, ClasswiseEvaluation) else "Expected Calibration Error (ECE)"
 
 
 def _row_name(name: str, density: Density) -> str:

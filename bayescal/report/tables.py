@@ -50,7 +50,7 @@ def difference_rows(comparison: Comparison, estimand: Estimand) -> list[tuple[st
 
 def difference_key(comparison: Comparison, estimand: Estimand, option: str = "") -> str:
     """Return the meaning of the columns `DIFFERENCES`; `option` follows the width of practical equivalence."""
-    name, rope, axis = estimand.words(_target(comparison)), f"{comparison.rope:g}", comparison.axis
+    name, rope, axis = estimand.words(comparison._first.counts.target), f"{comparison.rope:g}", comparison.axis
     signed = estimand.better == "nearest zero"
     difference = "difference of the absolute values" if signed else f"negative if the 1st has the smaller {name}"
     return (
@@ -74,7 +74,7 @@ def measures(comparison: Comparison) -> Table:
 
 def classifiers(comparison: Comparison, estimand: Estimand) -> Table:
     """Return the table of classifiers, each by itself."""
-    target, each = _target(comparison), comparison.each(PROB, estimand=estimand)
+    target, each = comparison._first.counts.target, comparison.each(PROB, estimand=estimand)
     return _classifiers(comparison.axis, each, estimand.column_label(target), estimand.best(target))
 
 
@@ -156,10 +156,6 @@ def _edges(edges: Sequence[float]) -> list[str]:
     """Write edges with as few digits as tell them apart, at least three and at most all."""
     written = ([f"{edge:.{digits}g}" for edge in edges] for digits in range(3, 18))
     return next(texts for texts in written if len(set(texts)) == len(edges))
-
-
-def _target(comparison: Comparison) -> str:
-    return comparison[comparison.names[0]].counts.target
 
 
 def _share(probability: float) -> str:

@@ -78,10 +78,7 @@ def reading_remarks(reading: Reading, n: int) -> tuple[str, ...]:
 
 
 def mistake_remarks(counts: Counts) -> tuple[str, ...]:
-    """Ask about outcomes or hard predictions in place of probabilities, and about probabilities of the other outcome.
-
-    Only counts of rows with observed outcomes are judged, and at least 20 rows.
-    """
+    """Ask about outcomes or hard predictions in place of probabilities, and about those of the other outcome."""
     if not isinstance(counts, BinnedCounts) or counts.n_rows < ROWS_JUDGED or not counts.occupied.any():
         return ()
     texts = (_certain(counts), _reversed(counts))
