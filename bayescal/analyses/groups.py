@@ -209,8 +209,9 @@ def evaluate_class_counts(
             with lock:
                 advance()
             posterior = evaluation.posterior
-            tested = isinstance(posterior, HasHypotheses) and EXACT in posterior.probabilities
-            return posterior.log_bayes_factor if tested else None  # of exact calibration
+            if isinstance(posterior, HasHypotheses) and EXACT in posterior.probabilities:
+                return posterior.log_bayes_factor
+            return None
 
         for_exact = list(in_threads(evaluate_class, range(size)))
     # the classes share their rows, so their errors are correlated: reorder the draws, keep each margin

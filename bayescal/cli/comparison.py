@@ -47,11 +47,12 @@ class ComparedFiles(Result):
         result, estimand = self.comparison, self.estimand
         over = isinstance(result, ComparisonOverDatasets)
         draw: Any = over_datasets_picture if over else comparison_picture
+        tree: Any = result.to_datatree
         return {
             "html": lambda: page(result, estimand=estimand, parameters=self.parameters, notes=self.notes),
             "json": lambda: document(result, self.parameters, estimand=estimand),
             "plot": lambda: draw(result, estimand.name),
-            "netcdf": partial(result.to_datatree, **({"estimand": estimand} if over else {})),
+            "netcdf": partial(tree, estimand=estimand) if over else tree,
         }
 
     def sheets(self, width: int) -> list[_render.Sheet]:

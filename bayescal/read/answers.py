@@ -453,8 +453,7 @@ def settled(
     outside = (confidence < 0) | (confidence > 1)
     if outside.any():
         i = int(np.argmax(outside))
-        key = _place(data["question"][i], int(data["epoch"][i]))
-        shares = (confidence > 0) & (confidence < 1)
+        key, shares = _place(data["question"][i], int(data["epoch"][i])), (confidence > 0) & (confidence < 1)
         percentages = 10 < confidence.max() <= 100 and confidence.min() >= 0 and not shares.any()
         raise ValueError(
             f"confidences must lie in [0, 1]; {int(outside.sum())} of {len(grade)} do not, first {confidence[i]:g} of "

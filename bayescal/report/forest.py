@@ -120,8 +120,7 @@ def plot_forest(
     rows = every.take(chosen)
     ax = drawing.axes_or_new(ax, figsize=(6.0, 1.1 + forest_height(rows.names)))
     small = drawing.is_small(ax, *ROOM)
-    line = _checks.color("reference_color", reference_color, drawing.palette(ax).grey)
-    labels = list(evaluations)
+    line, labels = _checks.color("reference_color", reference_color, drawing.palette(ax).grey), list(evaluations)
     colours = [*drawing.colors_by_name(color, labels, [drawing.palette(ax).blue] * len(labels)), line]
     colours = [colours[at] for at in chosen]
     if shown.total:

@@ -138,8 +138,7 @@ def bins(evaluation: Evaluation) -> Table:
     words = evaluation._observed_words
     share = f"observed {happened}" if words == "observed" else f"{happened} by labels"
     header = ("bin", *evaluation._bin_rows, f"mean {stated}", share, "2.5 %", "97.5 %")
-    edges = _edges(evaluation.counts.bins.edges.tolist())
-    of_values = evaluation.counts.bins.kind == VALUES
+    edges, of_values = _edges(evaluation.counts.bins.edges.tolist()), evaluation.counts.bins.kind == VALUES
     rows = [
         [
             f"{row['mean_confidence']:.6g}" if of_values else f"{low} to {high}",

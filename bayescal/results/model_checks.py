@@ -116,7 +116,8 @@ class LeftOut:
         import arviz as az
         import xarray as xr
 
-        n_rows, pointwise = int(self.number.sum()), None
+        n_rows = int(self.number.sum())
+        pointwise = None
         if n_rows <= MOST_POINTWISE:
             at, outcome = cells_of_rows(self.counts)
             values, coords = self.log_probability[outcome, at], row_coordinates(self.counts)
