@@ -186,6 +186,6 @@ def test_examples_begin_with_the_usual_imports_of_what_they_use():
 
 def test_the_mark_completes_examples_of_functions_classes_and_methods():
     for thing in (bc.evaluate, bc.Draws, bc.Evaluation.regret):
-        assert thing.__doc__.count(">>> import numpy as np\n    ") == 1
-        assert thing.__doc__.count(">>> import bayescal as bc\n    ") == 1
+        assert thing.__doc__.count(">>> import numpy as np\n") == 1
+        assert thing.__doc__.count(">>> import bayescal as bc\n") == 1
     assert ">>> from matplotlib.figure import Figure\n" in bc.plot.__doc__
