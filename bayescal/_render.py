@@ -1,6 +1,7 @@
 """Render a table of numbers as plain text, for a terminal and as HTML; make names safe to display."""
 
 import functools
+import io
 import math
 import re
 import shutil
@@ -104,17 +105,14 @@ class Sheet:
 
     def __post_init__(self) -> None:
         shown = {
-            "sentence": printed(self.sentence),
-            "spec": printed(self.spec),
-            "header": tuple(map(name, self.header)),
+            "sentence": printed(self.sentence), "spec": printed(self.spec), "header": tuple(map(name, self.header)),
             "rows": [[printed(cell, LONGEST_CELL) for cell in row] for row in self.rows],
-            "remarks": tuple(map(printed, self.remarks)),
-            "notes": tuple(map(printed, self.notes)),
+            "remarks": tuple(map(printed, self.remarks)), "notes": tuple(map(printed, self.notes)),
             "headline": printed(self.headline or self.sentence),
             "question": printed(
                 self.question[:1].upper() + self.question[1:].removesuffix(".") + "." * bool(self.question)
             ),
-        }
+        }  # fmt: skip
         for field, value in shown.items():
             object.__setattr__(self, field, value)
 
@@ -243,8 +241,6 @@ def page_width() -> int:
 
 def text(sheet: Sheet, width: int | None = None) -> str:
     """Render headline, question, table and remarks as plain text, as wide as the terminal and at most 100 columns."""
-    import io
-
     from rich.console import Console
 
     width = page_width() if width is None else width

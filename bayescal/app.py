@@ -17,13 +17,9 @@ from bayescal.verify import command as verify
 EPILOG = "Start with [bold]bayescal demo[/]. For a file of your own, see [bold]bayescal report --help[/]."
 
 app = typer.Typer(
-    cls=Commands,
-    rich_markup_mode="rich",
-    add_completion=False,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
+    cls=Commands, rich_markup_mode="rich", add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-)
+)  # fmt: skip
 
 
 def _version(show: bool) -> None:
@@ -46,12 +42,6 @@ def _bayescal(
     """
 
 
-def _add(each: Command) -> None:
-    kind = help_of(each.defaults, each.besides)
-    no_arguments = each.function is not demo
-    app.command(cls=kind, no_args_is_help=no_arguments, epilog=each.examples or None)(command(each.function))
-
-
 def _of_topics() -> Iterator[Command]:
     """Commands of the topics that have one, in alphabetical order of the topics."""
     for topic in MODULES:
@@ -60,7 +50,8 @@ def _of_topics() -> Iterator[Command]:
 
 
 for _each in (*COMMANDS, *_of_topics(), verify.COMMAND):
-    _add(_each)
+    _kind, _epilog = help_of(_each.defaults, _each.besides), _each.examples or None
+    app.command(cls=_kind, no_args_is_help=_each.function is not demo, epilog=_epilog)(command(_each.function))
 
 
 def main() -> None:

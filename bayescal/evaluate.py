@@ -27,24 +27,11 @@ def evaluate(
 def evaluate(y_true: Any, y_prob: Any, *, by: Any, **options: Any) -> GroupedEvaluation: ...
 @public
 def evaluate(
-    y_true: Any,
-    y_prob: Any,
-    *,
-    target: str | None = None,
-    bins: Any = 15,
-    binning: str = "equal-width",
-    model: str = DEFAULT_MODEL,
-    draws: int = 4000,
-    rng: Any = None,
-    weights: Any = None,
-    by: Any = None,
-    cluster: Any = None,
-    pooling: str | None = None,
-    classes: Classes = None,
-    logits: bool = False,
-    progress: bool | None = None,
-    **options: Any,
-) -> Evaluation | ClasswiseEvaluation | GroupedEvaluation:
+    y_true: Any, y_prob: Any, *, target: str | None = None, bins: Any = 15, binning: str = "equal-width",
+    model: str = DEFAULT_MODEL, draws: int = 4000, rng: Any = None, weights: Any = None, by: Any = None,
+    cluster: Any = None, pooling: str | None = None, classes: Classes = None, logits: bool = False,
+    progress: bool | None = None, **options: Any,
+) -> Evaluation | ClasswiseEvaluation | GroupedEvaluation:  # fmt: skip
     r"""Compute the posterior of the Expected Calibration Error (ECE) from labels and probabilities.
 
     Parameters
@@ -153,8 +140,6 @@ def evaluate(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import bayescal as bc
     >>> rng = np.random.default_rng(1)
     >>> p = rng.random(1000)
     >>> y = rng.random(1000) < p ** 1.3
@@ -213,15 +198,9 @@ def evaluate_counts(counts: ClasswiseCounts, **options: Any) -> ClasswiseEvaluat
 def evaluate_counts(counts: Mapping[Any, BinnedCounts], **options: Any) -> GroupedEvaluation: ...
 @public
 def evaluate_counts(
-    counts: BinnedCounts | ClasswiseCounts | Mapping[Any, BinnedCounts],
-    *,
-    model: str = DEFAULT_MODEL,
-    draws: int = 4000,
-    rng: Any = None,
-    progress: bool | None = None,
-    pooling: str | None = None,
-    **options: Any,
-) -> Evaluation | ClasswiseEvaluation | GroupedEvaluation:
+    counts: BinnedCounts | ClasswiseCounts | Mapping[Any, BinnedCounts], *, model: str = DEFAULT_MODEL,
+    draws: int = 4000, rng: Any = None, progress: bool | None = None, pooling: str | None = None, **options: Any,
+) -> Evaluation | ClasswiseEvaluation | GroupedEvaluation:  # fmt: skip
     """Compute the posterior of the Expected Calibration Error (ECE) from counts.
 
     The estimand is that of `evaluate` [1]_. The running time does not depend on the number of rows that were counted.
@@ -255,7 +234,6 @@ def evaluate_counts(
 
     Examples
     --------
-    >>> import bayescal as bc
     >>> counts = bc.BinnedCounts.from_arrays([0, 1, 1], [0.2, 0.6, 0.9], bins=5)
     >>> bc.evaluate_counts(counts, model="dirichlet", alpha="jeffreys", rng=1).plug_in
     0.233

@@ -24,13 +24,9 @@ OF_ROWS = ("weights", "cluster", "by")
 
 @public
 def compare_over_datasets(
-    datasets: Mapping[str, Any],
-    *,
-    rope: float | None = None,
-    spread: float | None = None,
-    rng: Any = None,
+    datasets: Mapping[str, Any], *, rope: float | None = None, spread: float | None = None, rng: Any = None,
     **options: Any,
-) -> ComparisonOverDatasets:
+) -> ComparisonOverDatasets:  # fmt: skip
     r"""Compare the same classifiers on several data sets: mean differences, mean ranks, and further data sets.
 
     Parameters
@@ -86,8 +82,6 @@ def compare_over_datasets(
 
     Examples
     --------
-    >>> import bayescal as bc
-    >>> from bayescal.datasets.simulate import simulate
     >>> rows = {f"hospital {i}": simulate(1000, population="flat", rng=i) for i in range(4)}
     >>> hospitals = {n: (d.outcome, {"sharp": d.confidence, "timid": 0.25 + d.confidence / 2}) for n, d in rows.items()}
     >>> result = bc.compare_over_datasets(hospitals, rng=1)

@@ -63,8 +63,7 @@ def evaluate_pooled(
 ) -> tuple[dict[Any, Evaluation], int]:
     """Evaluate groups jointly: one evaluation per group, with joint draws, and the seed of the draws.
 
-    Some groups may be empty; ValueError if all are. `pooling` is "partial" or "complete". The draws of `whole`, the
-    evaluation of all rows under the shrinkage model, are those of the common curve.
+    `pooling` is "partial" or "complete". The draws of `whole`, from the shrinkage model, are of the common curve.
     """
     if not whole.counts.occupied.any():
         raise ValueError(f"`pooling={pooling!r}` needs at least one group with rows; all groups are empty.")
@@ -82,14 +81,10 @@ def evaluate_pooled(
             for_null, for_dirichlet = seeds[2 * place : 2 * place + 2]
             rows = of_group.occupied.any()
             groups[label] = Evaluation(
-                counts=of_group,
-                posterior=posterior,
-                bin_draws=posterior.of_draws(samples),
+                counts=of_group, posterior=posterior, bin_draws=posterior.of_draws(samples),
                 null_bin_draws=null_bins(of_group, n_draws, rng=for_null, compiled=compiled) if rows else None,
-                model=f"{pooling} pooling",
-                bin_draws_seed=seed,
-                dirichlet_seed=for_dirichlet,
-            )
+                model=f"{pooling} pooling", bin_draws_seed=seed, dirichlet_seed=for_dirichlet,
+            )  # fmt: skip
             advance()
     return groups, seed
 
@@ -113,8 +108,7 @@ def evaluate_row_groups(
     """Evaluate groups of rows, all with the same edges; clusters of a group are the parts of clusters inside it."""
     edges = make_bins(bins, binning=binning, confidence=predictions.confidence, weights=predictions.weight)
     overall = count_rows(predictions, edges, "equal-width", ranked=True, clusters=clusters)
-    empty = BinnedCounts.empty(edges, target=overall.target)
-    groups = by.split(predictions)
+    empty, groups = BinnedCounts.empty(edges, target=overall.target), by.split(predictions)
 
     def counted(rows: Ints) -> Counts:
         if not len(rows):
@@ -132,17 +126,9 @@ def most_groups(draws: int, n_bins: int) -> int:
 
 
 def evaluate_groups(
-    labels: Sequence[Any],
-    counts: Iterable[Counts],
-    overall: Counts,
-    *,
-    name: str,
-    rng: Any = None,
-    draws: int = 4000,
-    progress: bool | None = None,
-    pooling: str | None = None,
-    **arguments: Any,
-) -> GroupedEvaluation:
+    labels: Sequence[Any], counts: Iterable[Counts], overall: Counts, *, name: str, rng: Any = None, draws: int = 4000,
+    progress: bool | None = None, pooling: str | None = None, **arguments: Any,
+) -> GroupedEvaluation:  # fmt: skip
     """Evaluate groups from their counts, and all rows from `overall`; no row belongs to two groups.
 
     `counts` are on the same bins, in the order of `labels`; a lazy iterable is read only after the check that the draws
@@ -203,14 +189,9 @@ def evaluate_classes(
 
 
 def evaluate_class_counts(
-    counts: ClasswiseCounts,
-    *,
-    model: str = DEFAULT_MODEL,
-    rng: Any = None,
-    draws: int = 4000,
-    progress: bool | None = None,
-    **options: Any,
-) -> ClasswiseEvaluation:
+    counts: ClasswiseCounts, *, model: str = DEFAULT_MODEL, rng: Any = None, draws: int = 4000,
+    progress: bool | None = None, **options: Any,
+) -> ClasswiseEvaluation:  # fmt: skip
     """Evaluate all classes and the mean of their ECEs, from counts of at least one row, as `evaluate_counts` does."""
     if not counts.by_class[0].occupied.any():
         raise ValueError("`counts` has no rows of positive weight: there is no class whose frequency is known.")
@@ -227,7 +208,10 @@ def evaluate_class_counts(
             by_class[:, k], null[:, k] = evaluation.ece.values, evaluation.null.values
             with lock:
                 advance()
-            return _for_exact(evaluation)
+            posterior = evaluation.posterior
+            if isinstance(posterior, HasHypotheses) and EXACT in posterior.probabilities:
+                return posterior.log_bayes_factor
+            return None
 
         for_exact = list(in_threads(evaluate_class, range(size)))
     # the classes share their rows, so their errors are correlated: reorder the draws, keep each margin
@@ -241,18 +225,13 @@ def evaluate_class_counts(
     # the absolute values of two centred Normals with correlation r have a correlation close to r^2
     null = reorder(null, of_residuals**2, rng=for_null)
     return ClasswiseEvaluation(
-        classes=counts.classes,
-        counts=counts.by_class,
-        by_class=Draws(by_class, "ece by class"),
-        null_by_class=Draws(null, "ece by class if calibrated"),
-        model=model,
-        prior=MODELS[model](counts.by_class[0], **options).prior,
-        exact=exact,
+        classes=counts.classes, counts=counts.by_class, by_class=Draws(by_class, "ece by class"),
+        null_by_class=Draws(null, "ece by class if calibrated"), model=model,
+        prior=MODELS[model](counts.by_class[0], **options).prior, exact=exact,
         evaluate_class=partial(_evaluate_class, counts.by_class, counts.classes, tuple(seeds), arguments),
-        correlations=(of_errors, of_residuals),
-        order_seed=for_errors,
+        correlations=(of_errors, of_residuals), order_seed=for_errors,
         draw_pooled=partial(_draw_pooled, counts.by_class, for_errors, arguments),
-    )
+    )  # fmt: skip
 
 
 def _draw_pooled(counts: tuple[BinnedCounts, ...], seed: int, arguments: dict[str, Any]) -> BinDraws:
@@ -264,14 +243,6 @@ def _draw_pooled(counts: tuple[BinnedCounts, ...], seed: int, arguments: dict[st
     pairs = sum(counts[1:], counts[0])
     pairs = replace(pairs, weight_sq=pairs.weight_sq * PAIRS_EFFECT)
     return evaluate_one(pairs, rng=np.random.SeedSequence((seed, PAIRS_SEED)), **arguments).bin_draws
-
-
-def _for_exact(evaluation: Evaluation) -> float | None:
-    """Log Bayes factor of exact calibration, or None if it is not among the sub-models."""
-    posterior = evaluation.posterior
-    if isinstance(posterior, HasHypotheses) and EXACT in posterior.probabilities:
-        return posterior.log_bayes_factor
-    return None
 
 
 def _evaluate_class(

@@ -19,16 +19,9 @@ from bayescal.stats.classwise import count_classes
 
 @public
 def plug_in_ece(
-    y_true: Any,
-    y_prob: Any,
-    *,
-    target: str | None = None,
-    bins: Any = 15,
-    weights: Any = None,
-    binning: str = "equal-width",
-    classes: Classes = None,
-    logits: bool = False,
-) -> float:
+    y_true: Any, y_prob: Any, *, target: str | None = None, bins: Any = 15, weights: Any = None,
+    binning: str = "equal-width", classes: Classes = None, logits: bool = False,
+) -> float:  # fmt: skip
     r"""Compute the plug-in ECE of the rows, :math:`\sum_b \frac{n_b}{N} |\bar z_b - \bar c_b|`.
 
     This is the number that most packages call ECE [1]_. It is biased upwards as an estimate of the ECE of the
@@ -51,7 +44,6 @@ def plug_in_ece(
     --------
     Two bins with half of the rows each; their gaps are 1/2 - 0.3 and 1 - 0.8.
 
-    >>> import bayescal as bc
     >>> bc.plug_in_ece([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], bins=2)
     0.2
     """
@@ -62,18 +54,9 @@ def plug_in_ece(
 
 @public
 def plug_in_error(
-    y_true: Any,
-    y_prob: Any,
-    *,
-    order: float = 1,
-    debiased: bool = False,
-    target: str | None = None,
-    bins: Any = 15,
-    weights: Any = None,
-    binning: str = "equal-width",
-    classes: Classes = None,
-    logits: bool = False,
-) -> float:
+    y_true: Any, y_prob: Any, *, order: float = 1, debiased: bool = False, target: str | None = None, bins: Any = 15,
+    weights: Any = None, binning: str = "equal-width", classes: Classes = None, logits: bool = False,
+) -> float:  # fmt: skip
     r"""Compute the plug-in l_p calibration error of the rows.
 
     It is :math:`(\sum_b \frac{n_b}{N} |\bar z_b - \bar c_b|^p)^{1/p}`.
@@ -111,8 +94,6 @@ def plug_in_error(
     Two bins with half of the rows each have gaps of 0.2 and 0.4: the mean is 0.3, the root mean square
     (0.5 x 0.04 + 0.5 x 0.16)^(1/2) = 0.316.
 
-    >>> import numpy as np
-    >>> import bayescal as bc
     >>> y, p = [0, 1, 1, 1], [0.2, 0.4, 0.5, 0.7]
     >>> [round(bc.plug_in_error(y, p, bins=2, order=order), 3) for order in (1, 2, np.inf)]
     [0.3, 0.316, 0.4]

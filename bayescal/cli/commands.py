@@ -61,15 +61,10 @@ REPORT_EXAMPLES = """\b
 
 
 def report(
-    files: options.ReportFiles,
-    columns: options.ColumnOptions,
-    groups: options.GroupOptions,
-    question: options.QuestionOptions,
-    model: options.ModelOptions,
-    logs: options.LogOptions,
-    gate: options.GateOptions,
+    files: options.ReportFiles, columns: options.ColumnOptions, groups: options.GroupOptions,
+    question: options.QuestionOptions, model: options.ModelOptions, logs: options.LogOptions, gate: options.GateOptions,
     outputs: options.OutputOptions,
-) -> Job:
+) -> Job:  # fmt: skip
     """Estimate the Expected Calibration Error (ECE) of the predictions in a file, with credible intervals.
 
     Prints the estimate, a table with 95 % credible intervals, and warnings.
@@ -115,14 +110,10 @@ COMPARE_EXAMPLES = """\b
 
 
 def compare(
-    files: options.CompareFiles,
-    columns: options.ColumnOptionsPerClassifier,
-    question: options.CompareQuestionOptions,
-    model: options.ModelOptions,
-    logs: options.LogOptions,
-    gate: options.CompareGateOptions,
+    files: options.CompareFiles, columns: options.ColumnOptionsPerClassifier, question: options.CompareQuestionOptions,
+    model: options.ModelOptions, logs: options.LogOptions, gate: options.CompareGateOptions,
     outputs: options.CompareOutputOptions,
-) -> Job:
+) -> Job:  # fmt: skip
     """Compare classifiers on the same rows: which is better calibrated, by how much, and how certain is that?
 
     Prints a sentence to quote, a table of differences with 95 % credible intervals, and a table of the classifiers.
@@ -153,11 +144,9 @@ COUNT_EXAMPLES = """\b
 
 
 def count(
-    files: options.CountFiles,
-    output: options.Output,
-    columns: options.ColumnOptions,
+    files: options.CountFiles, output: options.Output, columns: options.ColumnOptions,
     question: options.CountQuestionOptions,
-) -> Job:
+) -> Job:  # fmt: skip
     """Count the rows of files by bin and outcome, and save the counts in a small file.
 
     [bold]bayescal merge[/] adds counts of several machines or days, and [bold]bayescal report[/] evaluates them.
@@ -181,9 +170,7 @@ def merge(files: options.MergeFiles, output: options.Output) -> Job:
 
 #: In the order of the help.
 COMMANDS = (
-    Command(demo),
-    Command(report, REPORT_EXAMPLES, "bayescal.evaluate.evaluate"),
-    Command(compare, COMPARE_EXAMPLES, "bayescal.analyses.compare.compare"),
-    Command(count, COUNT_EXAMPLES),
+    Command(demo), Command(report, REPORT_EXAMPLES, "bayescal.evaluate.evaluate"),
+    Command(compare, COMPARE_EXAMPLES, "bayescal.analyses.compare.compare"), Command(count, COUNT_EXAMPLES),
     Command(merge),
-)
+)  # fmt: skip

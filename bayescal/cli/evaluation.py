@@ -111,8 +111,7 @@ def _evaluate_counted(file: Path, options: ColumnOptions, *records: Options) -> 
     }
     refuse(options.given() | of_rows, "with a file of counts, only with rows")
     keywords = keywords_of(evaluate_counts, *records)
-    names = keywords.pop("estimand", None)
-    counts = read_counts(file, keywords.pop("bins", None))
+    names, counts = keywords.pop("estimand", None), read_counts(file, keywords.pop("bins", None))
     estimands = chosen_estimands(names, isinstance(counts, ClasswiseCounts))
     evaluation = evaluate_counts(counts, **keywords)
     one = counts.by_class[0] if isinstance(counts, ClasswiseCounts) else counts
@@ -150,14 +149,9 @@ def _parameters(
     whole = evaluation.overall if isinstance(evaluation, GroupedEvaluation) else evaluation
     counts = whole.counts[0] if isinstance(whole, ClasswiseEvaluation) else whole.counts
     return {
-        "rows": counts.n_rows,
-        "label": columns.label,
-        "prob": list(rows.columns),
-        "weights": columns.options.weights,
+        "rows": counts.n_rows, "label": columns.label, "prob": list(rows.columns), "weights": columns.options.weights,
         **{name: keywords[name] for name in ("by", "pooling") if keywords[name] is not None},
         **({"cluster": columns.options.cluster} if columns.options.cluster is not None else {}),
-        "classes": rows.classes,
-        "logits": keywords["logits"],
-        **({"logprob": True} if columns.options.logprob else {}),
+        "classes": rows.classes, "logits": keywords["logits"], **({"logprob": True} if columns.options.logprob else {}),
         **settings(counts, keywords, keywords["bins"]),
-    }
+    }  # fmt: skip

@@ -12,13 +12,9 @@ from bayescal._presented import LATEX_SUFFIXES, PAGE_SUFFIXES
 from bayescal.stats.stored import save_counts
 
 SUFFIXES = {
-    "json": (".json",),
-    "output": (".json",),
-    "html": PAGE_SUFFIXES,
-    "latex": LATEX_SUFFIXES,
-    "plot": (".png", ".pdf", ".svg"),
-    "netcdf": (".nc", ".netcdf"),
-}
+    "json": (".json",), "output": (".json",), "html": PAGE_SUFFIXES, "latex": LATEX_SUFFIXES,
+    "plot": (".png", ".pdf", ".svg"), "netcdf": (".nc", ".netcdf"),
+}  # fmt: skip
 DPI = 150
 #: Metadata that would differ between two files of the same picture.
 NO_DATE = {".png": {}, ".pdf": {"CreationDate": None}, ".svg": {"Date": None}}
@@ -51,9 +47,8 @@ def check(outputs: Mapping[str, Path], besides: Sequence[Path] = ()) -> dict[str
 def save(to_save: Mapping[str, Path], contents: Mapping[str, Callable[[], Any]]) -> None:
     """Write all outputs, or none of them; the others are unchanged if one cannot be written.
 
-    `to_save` are files as `check` returns them. `contents` has a function per option that makes the content of the
-    file: data for ``json``, counts for ``output``, text for ``html`` and ``latex``, a figure for ``plot``, a DataTree
-    for ``netcdf``. Only those of options in `to_save` are called.
+    `to_save` are files as `check` returns them. `contents` has a function per option that makes what `_write` takes;
+    only those of options in `to_save` are called.
     """
     with replacing(list(to_save.values())) as drafts:
         for (kind, path), draft in zip(to_save.items(), drafts, strict=True):

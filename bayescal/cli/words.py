@@ -16,8 +16,6 @@ from bayescal import _render
 
 if TYPE_CHECKING:
     from bayescal._arrays import Console
-
-if TYPE_CHECKING:
     from bayescal.data.files.predictions import Rows, RowStream
 
 #: Arguments of the library whose option has another name.
@@ -169,11 +167,9 @@ def warnings_as_notes(
 
 
 def translated(
-    problem: Exception | Warning | str,
-    rows: "Rows | RowStream | None" = None,
-    called: Mapping[str, str] | None = None,
+    problem: Exception | Warning | str, rows: "Rows | RowStream | None" = None, called: Mapping[str, str] | None = None,
     others: "Mapping[str, Rows]" = NO_ROWS,
-) -> str:
+) -> str:  # fmt: skip
     """Write a message of the library with options for arguments, and lines of the file for indices.
 
     Errors and warnings about invalid rows carry a record, from which the message is written; in other messages,

@@ -131,19 +131,10 @@ class CalibrationPosterior(Metric):
     settings: Tensor
 
     def __init__(
-        self,
-        task: str,
-        *,
-        n_bins: Any = 15,
-        num_classes: int | None = None,
-        logits: bool = False,
-        ignore_index: int | None = None,
-        validate_args: bool = True,
-        model: str = DEFAULT_MODEL,
-        draws: int = 4000,
-        rng: int = 0,
-        **kwargs: Any,
-    ) -> None:
+        self, task: str, *, n_bins: Any = 15, num_classes: int | None = None, logits: bool = False,
+        ignore_index: int | None = None, validate_args: bool = True, model: str = DEFAULT_MODEL, draws: int = 4000,
+        rng: int = 0, **kwargs: Any,
+    ) -> None:  # fmt: skip
         super().__init__(**kwargs)
         if task == "multilabel":
             raise ValueError("`task` must be 'binary' or 'multiclass'; use one binary metric per label.")
@@ -169,13 +160,8 @@ class CalibrationPosterior(Metric):
         self.add_state("marks", torch.zeros(5, dtype=torch.int64), dist_reduce_fx="sum")
         # the rule by which rows are counted: `MetricCollection` shares the states of metrics whose states are equal
         counted = (
-            self.task,
-            self.logits,
-            self.ignore_index,
-            self.num_classes,
-            self.bins.closed,
-            *self.bins.edges.tolist(),
-        )
+            self.task, self.logits, self.ignore_index, self.num_classes, self.bins.closed, *self.bins.edges.tolist(),
+        )  # fmt: skip
         number = int.from_bytes(sha256(repr(counted).encode()).digest()[:7])
         self.add_state("settings", torch.tensor(number), dist_reduce_fx=_equal)
         self._edges: dict[Any, tuple[Tensor, Tensor]] = {}
@@ -434,14 +420,9 @@ class CalibrationPosterior(Metric):
         n_rows = int(cells.sum())
         if marks[2]:
             finding = Finding(
-                argument="preds",
-                called="`preds` and `target`",
-                rule="must be valid",
-                count=int(marks[2]),
-                size=n_rows,
-                unit="rows",
-                hint="With `validate_args=True`, `update` names the first of them.",
-            )
+                argument="preds", called="`preds` and `target`", rule="must be valid", count=int(marks[2]), size=n_rows,
+                unit="rows", hint="With `validate_args=True`, `update` names the first of them.",
+            )  # fmt: skip
             raise InvalidRows(finding)
         if self._logits_of_classes and n_rows and marks[4] == n_rows:
             raise ValueError("`preds` must hold logits; its rows lie in [0, 1] and sum to 1. Drop `logits=True`.")

@@ -97,10 +97,7 @@ def json_records(path: Path) -> dict[int, dict[str, Any]]:
 
 
 def value_at(record: Any, steps: str) -> Any:
-    """Return the value at a path of keys and indexes of lists, joined by dots; None if there is none.
-
-    Keys may contain dots.
-    """
+    """Return the value at a path of keys (which may contain dots) and indexes of lists, joined by dots; else None."""
     first, dot, rest = steps.partition(".")
     if isinstance(record, list | tuple):
         inside = record[int(first)] if first.isdecimal() and int(first) < len(record) else None
@@ -198,12 +195,9 @@ def stated(pattern: str, percent: bool, logprob: bool = False) -> Stated:
 
 
 def graded(
-    values: Sequence[Any],
-    partial: str | None,
-    abstained: Sequence[Any],
-    places: Sequence[str],
+    values: Sequence[Any], partial: str | None, abstained: Sequence[Any], places: Sequence[str],
     hint: str = "Name another score, or the key within this one; other words of abstention are `abstained`.",
-) -> list[float]:
+) -> list[float]:  # fmt: skip
     """Return 1 for right, 0 for wrong and NaN for no answer; refuse other grades, with a hint.
 
     Grades are numbers, booleans, or words such as C, I, P, N, yes and no; `abstained` are those of no answer. Partial

@@ -28,17 +28,10 @@ CHOICE_SCORES = ("acc", "acc_norm")
 
 @public
 def lm_eval(
-    paths: Any,
-    *,
-    score: str | None = None,
-    filter_name: str | None = None,
-    confidence: str | None = None,
-    pattern: str = STATED,
-    percent: bool = False,
-    subject: str | None = None,
-    cluster: str | None = None,
+    paths: Any, *, score: str | None = None, filter_name: str | None = None, confidence: str | None = None,
+    pattern: str = STATED, percent: bool = False, subject: str | None = None, cluster: str | None = None,
     abstain: str = "refuse",
-) -> Answers:
+) -> Answers:  # fmt: skip
     r"""Read the samples that lm-evaluation-harness writes with ``--log_samples``.
 
     Multiple-choice questions have one log-likelihood per choice. The confidence is the largest probability of the
@@ -93,7 +86,6 @@ def lm_eval(
     Examples
     --------
     >>> import json, pathlib, tempfile
-    >>> import bayescal as bc
     >>> folder = pathlib.Path(tempfile.mkdtemp())
     >>> line = {"doc_id": 0, "target": "1", "filtered_resps": [["-2.5", "False"], ["-1.0", "True"]], "acc": 1.0}
     >>> _ = (folder / "samples_law_2026-07-01T12-00-00.jsonl").write_text(json.dumps(line))

@@ -24,18 +24,10 @@ COMPLETION = "output.completion"
 
 @public
 def inspect(
-    paths: Any,
-    *,
-    scorer: str | None = None,
-    confidence: str | None = None,
-    pattern: str = STATED,
-    percent: bool = False,
-    partial: str = "refuse",
-    abstained: str | Sequence[Any] = "N",
-    subject: str | None = None,
-    cluster: str | None = None,
-    abstain: str = "refuse",
-) -> Answers:
+    paths: Any, *, scorer: str | None = None, confidence: str | None = None, pattern: str = STATED,
+    percent: bool = False, partial: str = "refuse", abstained: str | Sequence[Any] = "N", subject: str | None = None,
+    cluster: str | None = None, abstain: str = "refuse",
+) -> Answers:  # fmt: skip
     """Read logs of Inspect (inspect_ai), ``.eval`` or ``.json``.
 
     Parameters
@@ -87,7 +79,6 @@ def inspect(
     Examples
     --------
     >>> import json, pathlib, tempfile
-    >>> import bayescal as bc
     >>> sample = {"id": 1, "output": {"completion": "Oslo. Confidence: 90%"}, "scores": {"match": {"value": "C"}}}
     >>> log = {"status": "success", "eval": {"task": "capitals", "model": "a"}, "samples": [sample]}
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "log.json"

@@ -18,22 +18,11 @@ WORDS_HINT = "Other words are `classes=(wrong, right)`, and those of no answer `
 
 @public
 def json_lines(
-    paths: Any,
-    *,
-    correct: str,
-    confidence: str,
-    question: str | None = None,
-    subject: str | None = None,
-    cluster: str | None = None,
-    model: str | None = None,
-    classes: Classes = None,
-    pattern: str = STATED,
-    percent: bool = False,
-    logprob: bool = False,
-    partial: str = "refuse",
-    abstained: str | Sequence[Any] | None = None,
+    paths: Any, *, correct: str, confidence: str, question: str | None = None, subject: str | None = None,
+    cluster: str | None = None, model: str | None = None, classes: Classes = None, pattern: str = STATED,
+    percent: bool = False, logprob: bool = False, partial: str = "refuse", abstained: str | Sequence[Any] | None = None,
     abstain: str = "refuse",
-) -> Answers:
+) -> Answers:  # fmt: skip
     r"""Read answers from JSON lines of any program: one object per answer, paths name its fields.
 
     Parameters
@@ -78,7 +67,6 @@ def json_lines(
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> import bayescal as bc
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "answers.jsonl"
     >>> _ = path.write_text('{"grade": "C", "sure": "80%"}\n{"grade": "N"}\n')
     >>> answers = bc.read.json_lines(path, correct="grade", confidence="sure", abstain="drop")

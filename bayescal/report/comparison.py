@@ -182,8 +182,7 @@ def draw_probabilities(ax: "Axes", probabilities: Floats, titles: list[str], col
     if n_columns <= WRITTEN:
         for r, c, value, fill in zip(row.tolist(), column.tolist(), p.tolist(), tint, strict=True):
             if value >= EMPTY:
-                written = _render.probability(value).removeprefix("= ")
-                color = drawing.text_on(ax, fill)
+                written, color = _render.probability(value).removeprefix("= "), drawing.text_on(ax, fill)
                 ax.text(
                     c, r, written, ha="center", va="center", fontsize=drawing.SMALLER, color=color, gid="probability"
                 )
@@ -201,15 +200,9 @@ TABLE = 0.62
 
 @public
 def plot_comparison(
-    comparison: Compared,
-    ax: "Axes | None" = None,
-    *,
-    estimand: EstimandLike = "ece",
-    prob: float = 0.95,
-    color: Any = None,
-    other_color: Any = None,
-    reference_color: Any = None,
-) -> "Axes":
+    comparison: Compared, ax: "Axes | None" = None, *, estimand: EstimandLike = "ece", prob: float = 0.95,
+    color: Any = None, other_color: Any = None, reference_color: Any = None,
+) -> "Axes":  # fmt: skip
     """Draw the classifiers, their differences, and the probabilities that one is better.
 
     Above, every classifier with its mean (dot) and intervals, the best first. Below, the difference with the region of
@@ -248,8 +241,6 @@ def plot_comparison(
 
     Examples
     --------
-    >>> import bayescal as bc
-    >>> from matplotlib.figure import Figure
     >>> comparison = bc.compare([0, 1, 1, 0], {"a": [0.2, 0.4, 0.7, 0.9], "b": [0.3, 0.4, 0.6, 0.7]}, rng=1)
     >>> ax = bc.plot_comparison(comparison, Figure().subplots())
     >>> len(ax.child_axes)
@@ -303,16 +294,9 @@ def _named(shapes: ComparisonShapes) -> ComparisonShapes:
 
 
 def _in_small(
-    ax: "Axes",
-    shapes: ComparisonShapes,
-    names: tuple[str, ...],
-    axis: str,
-    what: str,
-    verdict: str,
-    colors: Colors,
-    *,
+    ax: "Axes", shapes: ComparisonShapes, names: tuple[str, ...], axis: str, what: str, verdict: str, colors: Colors, *,
     larger: bool,
-) -> None:
+) -> None:  # fmt: skip
     """Draw the difference of two classifiers, or the classifiers if there are more than two."""
     lines = drawing.characters(ax, drawing.TINY + 1)
     if shapes.density is not None:

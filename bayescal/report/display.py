@@ -8,6 +8,7 @@ from bayescal import _checks, _render
 from bayescal._arrays import Array, Axes, Figure, Line2D, SubFigure
 from bayescal._invalid import quoted
 from bayescal._meant import public
+from bayescal._synonyms import BINNINGS as STRATEGIES
 from bayescal.analyses.one import DEFAULT_MODEL
 from bayescal.data.columns import class_numbers, column, own_hints
 from bayescal.data.frames import column_names, same_rows, to_array
@@ -18,8 +19,6 @@ from bayescal.report.overlay import add_evaluation, known_properties
 from bayescal.results.evaluation import Evaluation
 from bayescal.stats.bins import Bins
 
-#: scikit-learn's names of the ways to choose edges.
-STRATEGIES = {"uniform": "equal-width", "quantile": "equal-mass"}
 #: Pairs of labels whose second label is positive if `pos_label` is not given, as in scikit-learn.
 PAIRS = ((0, 1), (-1, 1))
 
@@ -76,9 +75,6 @@ class CalibrationDisplay:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import bayescal as bc
-    >>> from matplotlib.figure import Figure
     >>> rng = np.random.default_rng(1)
     >>> p = rng.random(1000)
     >>> y = np.where(rng.random(1000) < p, "yes", "no")
@@ -96,14 +92,9 @@ class CalibrationDisplay:
     figure_: "Figure | SubFigure"
 
     def __init__(
-        self,
-        evaluation: Evaluation,
-        y_prob: Array | None = None,
-        *,
-        estimator_name: str | None = None,
-        pos_label: Any = None,
-        prob: float = 0.95,
-    ) -> None:
+        self, evaluation: Evaluation, y_prob: Array | None = None, *, estimator_name: str | None = None,
+        pos_label: Any = None, prob: float = 0.95,
+    ) -> None:  # fmt: skip
         remedy = ": use `from_estimator` or `from_predictions`, or make one with `bayescal.evaluate(y_true, y_prob)`."
         _checks.instance("evaluation", evaluation, Evaluation, remedy)
         self.evaluation = evaluation
@@ -134,16 +125,9 @@ class CalibrationDisplay:
         return f"{type(self).__name__}({name}{self.evaluation.counts.target} ECE {mean} [{low}, {high}])"
 
     def plot(
-        self,
-        *,
-        ax: "Axes | None" = None,
-        name: str | None = None,
-        ref_line: bool = True,
-        reference_color: Any = None,
-        above_color: Any = None,
-        below_color: Any = None,
-        **kwargs: Any,
-    ) -> "CalibrationDisplay":
+        self, *, ax: "Axes | None" = None, name: str | None = None, ref_line: bool = True, reference_color: Any = None,
+        above_color: Any = None, below_color: Any = None, **kwargs: Any,
+    ) -> "CalibrationDisplay":  # fmt: skip
         """Draw the diagram, or add it to one that `ax` holds.
 
         The result is the display itself, with `line_`, `ax_` and `figure_`.
@@ -184,24 +168,13 @@ class CalibrationDisplay:
 
     @classmethod
     def from_estimator(
-        cls,
-        estimator: Any,
+        cls, estimator: Any,
         X: Any,  # scikit-learn's name
         y: Any,
-        *,
-        n_bins: Any = 15,
-        strategy: str = "uniform",
-        pos_label: Any = None,
-        name: str | None = None,
-        ax: "Axes | None" = None,
-        ref_line: bool = True,
-        prob: float = 0.95,
-        model: str = DEFAULT_MODEL,
-        draws: int = 4000,
-        rng: Any = None,
-        weights: Any = None,
-        **kwargs: Any,
-    ) -> "CalibrationDisplay":
+        *, n_bins: Any = 15, strategy: str = "uniform", pos_label: Any = None, name: str | None = None,
+        ax: "Axes | None" = None, ref_line: bool = True, prob: float = 0.95, model: str = DEFAULT_MODEL,
+        draws: int = 4000, rng: Any = None, weights: Any = None, **kwargs: Any,
+    ) -> "CalibrationDisplay":  # fmt: skip
         """Evaluate a fitted classifier on data and draw the diagram.
 
         With two classes, the target is ``event``: is the positive class as frequent as stated? With more classes and no
@@ -238,8 +211,6 @@ class CalibrationDisplay:
 
         Examples
         --------
-        >>> import bayescal as bc
-        >>> from matplotlib.figure import Figure
         >>> from sklearn.datasets import load_breast_cancer
         >>> from sklearn.naive_bayes import GaussianNB
         >>> X, y = load_breast_cancer(return_X_y=True)
@@ -269,23 +240,10 @@ class CalibrationDisplay:
 
     @classmethod
     def from_predictions(
-        cls,
-        y_true: Any,
-        y_prob: Any,
-        *,
-        n_bins: Any = 15,
-        strategy: str = "uniform",
-        pos_label: Any = None,
-        name: str | None = None,
-        ax: "Axes | None" = None,
-        ref_line: bool = True,
-        prob: float = 0.95,
-        model: str = DEFAULT_MODEL,
-        draws: int = 4000,
-        rng: Any = None,
-        weights: Any = None,
-        **kwargs: Any,
-    ) -> "CalibrationDisplay":
+        cls, y_true: Any, y_prob: Any, *, n_bins: Any = 15, strategy: str = "uniform", pos_label: Any = None,
+        name: str | None = None, ax: "Axes | None" = None, ref_line: bool = True, prob: float = 0.95,
+        model: str = DEFAULT_MODEL, draws: int = 4000, rng: Any = None, weights: Any = None, **kwargs: Any,
+    ) -> "CalibrationDisplay":  # fmt: skip
         """Evaluate predictions and draw the diagram.
 
         Parameters
@@ -308,8 +266,6 @@ class CalibrationDisplay:
 
         Examples
         --------
-        >>> import bayescal as bc
-        >>> from matplotlib.figure import Figure
         >>> display = bc.CalibrationDisplay.from_predictions(
         ...     [-1, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], n_bins=2, rng=1, ax=Figure().subplots()
         ... )

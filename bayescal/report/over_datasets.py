@@ -26,13 +26,9 @@ def rank_rows(result: ComparisonOverDatasets, estimand: EstimandLike = "ece", pr
 
 
 def difference_rows(
-    result: ComparisonOverDatasets,
-    first: str | None = None,
-    second: str | None = None,
-    *,
-    estimand: EstimandLike = "ece",
-    prob: float = 0.95,
-) -> Forest:
+    result: ComparisonOverDatasets, first: str | None = None, second: str | None = None, *,
+    estimand: EstimandLike = "ece", prob: float = 0.95,
+) -> Forest:  # fmt: skip
     """Compute differences of two classifiers: one row per data set, their mean, and the population."""
     population = result.population(first, second, estimand)
     differences, mean = result.differences(first, second, estimand), result.difference(first, second, estimand)
@@ -44,16 +40,9 @@ def difference_rows(
 
 @public
 def plot_over_datasets(
-    result: ComparisonOverDatasets,
-    ax: "Axes | None" = None,
-    *,
-    first: str | None = None,
-    second: str | None = None,
-    estimand: EstimandLike = "ece",
-    prob: float = 0.95,
-    color: Any = None,
-    reference_color: Any = None,
-) -> "Axes":
+    result: ComparisonOverDatasets, ax: "Axes | None" = None, *, first: str | None = None, second: str | None = None,
+    estimand: EstimandLike = "ece", prob: float = 0.95, color: Any = None, reference_color: Any = None,
+) -> "Axes":  # fmt: skip
     """Draw mean ranks over data sets with intervals, or the difference of two classifiers on each data set.
 
     Parameters
@@ -71,8 +60,6 @@ def plot_over_datasets(
 
     Examples
     --------
-    >>> import bayescal as bc
-    >>> from matplotlib.figure import Figure
     >>> rows = {"one": ([0, 1, 1], {"A": [0.2, 0.4, 0.7], "B": [0.1, 0.1, 0.9]})}
     >>> rows["other"] = [0, 0, 1], {"A": [0.3, 0.4, 0.7], "B": [0.1, 0.2, 0.9]}
     >>> ax = bc.plot_over_datasets(bc.compare_over_datasets(rows, bins=2, rng=1), Figure().subplots())

@@ -1,5 +1,6 @@
 """Several evaluations in one reliability diagram, which can be added one at a time."""
 
+import textwrap
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -102,21 +103,12 @@ def _same_target(members: Mapping[Any, Evaluation]) -> None:
 
 
 def add_evaluation(
-    ax: "Axes",
-    evaluation: Evaluation,
-    name: str | None,
-    *,
-    prob: float,
-    ref_line: bool = True,
-    style: Mapping[str, Any] | None = None,
-    about: str = "",
-    reference_color: Any = None,
-    above_color: Any = None,
+    ax: "Axes", evaluation: Evaluation, name: str | None, *, prob: float, ref_line: bool = True,
+    style: Mapping[str, Any] | None = None, about: str = "", reference_color: Any = None, above_color: Any = None,
     below_color: Any = None,
-) -> "Line2D":
+) -> "Line2D":  # fmt: skip
     """Add an evaluation to the diagram on axes, which is prepared if needed; return the line through its points."""
-    points = diagrams.reliability_points(evaluation, prob)
-    diagram = getattr(ax, STATE, None)
+    points, diagram = diagrams.reliability_points(evaluation, prob), getattr(ax, STATE, None)
     if diagram is not None and diagram.below not in ax.child_axes:  # the user has cleared the axes
         ax.set_axes_locator(None)  # type: ignore[arg-type]  # None is the default
         diagram = None
@@ -185,14 +177,9 @@ def known_properties(where: str, words: Collection[str]) -> None:
 
 
 def _line(
-    ax: "Axes",
-    evaluation: Evaluation,
-    points: diagrams.ReliabilityPoints,
-    name: str | None,
-    place: int,
-    prob: float,
+    ax: "Axes", evaluation: Evaluation, points: diagrams.ReliabilityPoints, name: str | None, place: int, prob: float,
     style: dict[str, Any],
-) -> "Line2D":
+) -> "Line2D":  # fmt: skip
     """Make the line of an evaluation; nothing is drawn yet, so that a wrong style leaves the axes as they are."""
     from matplotlib.cbook import normalize_kwargs
     from matplotlib.lines import Line2D
@@ -260,8 +247,6 @@ def _draw(ax: "Axes", diagram: Diagram, new: Shown) -> None:
 
 def _legend(ax: "Axes", diagram: Diagram) -> None:
     """Write the legend above the axes, below what all evaluations have in common."""
-    import textwrap
-
     size = drawing.TINY if diagram.small else drawing.SMALL
     smaller = drawing.TINY - 0.5 if diagram.small else drawing.SMALLER
     words = [] if diagram.small else [_in_common([each.evaluation for each in diagram.shown])]

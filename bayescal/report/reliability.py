@@ -23,15 +23,9 @@ type Several = Mapping[Any, Evaluation] | Sequence[Evaluation] | Compared | BinS
 
 @public
 def plot_reliability(
-    evaluation: Evaluation | Several,
-    ax: Any = None,
-    *,
-    prob: float = 0.95,
-    color: Any = None,
-    reference_color: Any = None,
-    above_color: Any = None,
-    below_color: Any = None,
-) -> "Axes | Array":
+    evaluation: Evaluation | Several, ax: Any = None, *, prob: float = 0.95, color: Any = None,
+    reference_color: Any = None, above_color: Any = None, below_color: Any = None,
+) -> "Axes | Array":  # fmt: skip
     """Draw a reliability diagram: accuracy against confidence with a credible bar for each bin.
 
     Dots are what was observed, at the bin's mean confidence; bars are credible intervals of the accuracy. For a
@@ -98,8 +92,6 @@ def plot_reliability(
 
     Examples
     --------
-    >>> import bayescal as bc
-    >>> from matplotlib.figure import Figure
     >>> ev = bc.evaluate([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], bins=2, rng=1)
     >>> ax = bc.plot_reliability(ev, Figure().subplots())
     >>> ax.get_ylabel()
@@ -120,10 +112,8 @@ def plot_reliability(
     ['2 equal-width bins', '2 equal-mass bins']
     """
     colors: dict[str, Any] = {
-        "reference_color": reference_color,
-        "above_color": above_color,
-        "below_color": below_color,
-    }
+        "reference_color": reference_color, "above_color": above_color, "below_color": below_color,
+    }  # fmt: skip
     named = several(evaluation)
     if named is not None and (np.iterable(ax) or (ax is None and isinstance(evaluation, BinSensitivity))):
         unnamed = isinstance(evaluation, list | tuple)
@@ -138,8 +128,7 @@ def _plot_apart(
     named: Mapping[str, Evaluation], titles: Sequence[str], ax: Any, prob: float, color: Any, colors: dict[str, Any]
 ) -> Array:
     """Draw each evaluation on axes of its own, with common limits."""
-    prob = _checks.fraction("prob", prob)
-    axes = _axes_for(list(named), ax)
+    prob, axes = _checks.fraction("prob", prob), _axes_for(list(named), ax)
     main = drawing.colors_by_name(color, list(named), [drawing.palette(each).blue for each in axes])
     scales = diagram.common_scales([diagram.reliability_points(each, prob) for each in named.values()])
     for each, evaluation, title, main_color in zip(axes, named.values(), titles, main, strict=True):
@@ -173,15 +162,9 @@ def _axes_for(names: Sequence[str], ax: Any) -> Array:
 
 
 def _plot_one(
-    evaluation: Evaluation,
-    ax: "Axes | None",
-    prob: float,
-    color: Any,
-    colors: dict[str, Any],
-    *,
-    scales: diagram.Scales | None = None,
-    name: str = "",
-) -> "Axes":
+    evaluation: Evaluation, ax: "Axes | None", prob: float, color: Any, colors: dict[str, Any], *,
+    scales: diagram.Scales | None = None, name: str = "",
+) -> "Axes":  # fmt: skip
     """Draw one evaluation, with a headline; `scales` and `name` for one of several side by side."""
     points = diagram.reliability_points(evaluation, prob)
     scales = scales or diagram.common_scales([points])
@@ -211,8 +194,7 @@ def _plot_several(
     named: Mapping[str, Evaluation], ax: "Axes | None", prob: float, color: Any, colors: dict[str, Any]
 ) -> "Axes":
     """Draw several evaluations in one diagram."""
-    prob = _checks.fraction("prob", prob)
-    ax = drawing.axes_or_new(ax, figsize=(5.6, 6.4))
+    prob, ax = _checks.fraction("prob", prob), drawing.axes_or_new(ax, figsize=(5.6, 6.4))
     diagram.require_undivided(ax)
     cycle = drawing.palette(ax).cycle
     main = drawing.colors_by_name(color, list(named), [cycle[i % len(cycle)] for i in range(len(named))])

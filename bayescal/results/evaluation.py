@@ -188,8 +188,6 @@ class Evaluation(ModelChecks, _presented.Presented):
 
         Examples
         --------
-        >>> import numpy as np
-        >>> import bayescal as bc
         >>> p = np.repeat([0.1, 0.3, 0.6, 0.9], 250)
         >>> y = np.arange(1000) % 10 < 10 * np.repeat([0.1, 0.5, 0.6, 0.9], 250)
         >>> ev = bc.evaluate(y, p, bins=5, rng=1)
@@ -215,15 +213,12 @@ class Evaluation(ModelChecks, _presented.Presented):
 
         Examples
         --------
-        >>> import bayescal as bc
-        >>> from bayescal.datasets.simulate import simulate
         >>> rows = simulate(2000, population="flat", curve="shift", strength=0.5, rng=1)
         >>> worst = bc.evaluate(rows.outcome, rows.confidence, bins=20, rng=1).worst_regret()
         >>> round(worst.largest.mean(), 4), worst.threshold
         (0.0..., 0...)
         """
-        thresholds = thresholds_of(self.counts)
-        largest = self.draws("largest_regret")
+        thresholds, largest = thresholds_of(self.counts), self.draws("largest_regret")
         regret = Draws(regret_curve(self.bin_draws, thresholds), "regret by threshold", self.bin_draws.fingerprint)
         words = f"largest regret over {len(thresholds)} thresholds"
         question = wording.question(words, [self.counts], self.model, self.posterior.prior)
@@ -265,8 +260,6 @@ class Evaluation(ModelChecks, _presented.Presented):
 
         Examples
         --------
-        >>> import bayescal as bc
-        >>> from bayescal.datasets.simulate import simulate
         >>> rows = simulate(2000, population="flat", rng=1)
         >>> ev = bc.evaluate(rows.outcome, rows.confidence, target="confidence", rng=1)
         >>> round(ev.selective_risk(0.2).mean(), 2), round(ev.accuracy.mean(), 2)
@@ -290,8 +283,6 @@ class Evaluation(ModelChecks, _presented.Presented):
 
         Examples
         --------
-        >>> import bayescal as bc
-        >>> from bayescal.datasets.simulate import simulate
         >>> rows = simulate(2000, population="flat", rng=1)
         >>> ev = bc.evaluate(rows.outcome, rows.confidence, target="confidence", rng=1)
         >>> ev.largest_share(risk=0.1).interval(0.95)
@@ -574,12 +565,10 @@ class Evaluation(ModelChecks, _presented.Presented):
         rows = [
             [f"{value:.6g}", *map(str, numbers), *(_render.number(each, decimals) for each in shares)]
             for value, numbers, shares in zip(
-                counts.mean_confidence,
-                zip(*(getattr(counts, name) for name in self._bin_rows.values()), strict=True),
-                zip(accuracy.mean(), *accuracy.interval(0.95), self._observed_accuracy, strict=True),
-                strict=True,
+                counts.mean_confidence, zip(*(getattr(counts, name) for name in self._bin_rows.values()), strict=True),
+                zip(accuracy.mean(), *accuracy.interval(0.95), self._observed_accuracy, strict=True), strict=True,
             )
-        ]
+        ]  # fmt: skip
         header = (stated, *self._bin_rows, happened, "2.5 %", "97.5 %", "observed")
         return _render.Sheet("", "", header, [row for row, kept in zip(rows, counts.occupied, strict=True) if kept])
 

@@ -156,14 +156,11 @@ class ComparisonOverDatasets(OfEstimand, OverDatasets):
         difference = self.difference(*pair, estimand)
         new = decided(self._sign(estimand) * population.new.values, self.rope)
         return {
-            "first": pair[0],
-            "second": pair[1],
-            **_of(difference, prob, "mean", "", sd=True),
-            **self.decide(*pair, estimand=estimand),
-            **_of(population.mean, prob, "population_mean", "population_"),
+            "first": pair[0], "second": pair[1], **_of(difference, prob, "mean", "", sd=True),
+            **self.decide(*pair, estimand=estimand), **_of(population.mean, prob, "population_mean", "population_"),
             **_of(population.spread, prob, "spread", "spread_"),
             **{f"{name}_new": new[name] for name in ("p_left", "p_rope", "p_right")},
-        }
+        }  # fmt: skip
 
     def by_dataset(self, prob: float = 0.95, *, estimand: EstimandLike = "ece") -> "pd.DataFrame":
         """Return the difference of each pair on each data set, one row each.
@@ -173,7 +170,6 @@ class ComparisonOverDatasets(OfEstimand, OverDatasets):
 
         Examples
         --------
-        >>> import bayescal as bc
         >>> rows = {"one": ([0, 1, 1], {"A": [0.2, 0.4, 0.7], "B": [0.1, 0.1, 0.9]})}
         >>> rows["other"] = [0, 0, 1], {"A": [0.3, 0.4, 0.7], "B": [0.1, 0.2, 0.9]}
         >>> differences = bc.compare_over_datasets(rows, bins=2, rng=1).by_dataset()
@@ -252,8 +248,7 @@ class ComparisonOverDatasets(OfEstimand, OverDatasets):
 
     def specification(self, *, estimand: EstimandLike = "ece") -> str:
         """Describe the comparison on one line, for a paper: data sets, rows, target, estimand, bins, model, prior."""
-        first = self._first
-        sizes = sorted(self.n_rows.values())
+        first, sizes = self._first, sorted(self.n_rows.values())
         n = f"N = {sizes[0]}" if sizes[0] == sizes[-1] else f"N = {sizes[0]} to {sizes[-1]}"
         return (
             f"{len(self)} classifiers on {len(self.datasets)} data sets: "
@@ -280,8 +275,7 @@ class ComparisonOverDatasets(OfEstimand, OverDatasets):
 
     def sheet(self, *, whole: bool = False, estimand: EstimandLike = "ece") -> _render.Sheet:
         """Return the sentence, table and remarks that printing shows, as data; with `whole`, all rows."""
-        pairs = shown_pairs(self._listed(estimand), whole=whole)
-        words = self._words(estimand)
+        pairs, words = shown_pairs(self._listed(estimand), whole=whole), self._words(estimand)
         remarks = (*lines_of(self.each(estimand=estimand), words, len(self.datasets)), *self.remarks)
         cells, key = (
             cells_of(self._rows(pairs, 0.95, estimand)),
