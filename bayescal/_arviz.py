@@ -23,11 +23,18 @@ def chains(values: Any) -> np.ndarray:
 
 
 def datatree(
-    posterior: Mapping[str, Any], *, observed: Mapping[str, Any], constant: Mapping[str, Any], along: str,
-    coords: Mapping[str, Any], attrs: Mapping[str, Any], sample_stats: Mapping[str, Any] | None = None,
-    curves: Mapping[str, tuple[str, Sequence[float], Any]] | None = None, kept: Any = None,
+    posterior: Mapping[str, Any],
+    *,
+    observed: Mapping[str, Any],
+    constant: Mapping[str, Any],
+    along: str,
+    coords: Mapping[str, Any],
+    attrs: Mapping[str, Any],
+    sample_stats: Mapping[str, Any] | None = None,
+    curves: Mapping[str, tuple[str, Sequence[float], Any]] | None = None,
+    kept: Any = None,
     prior: Mapping[str, Any] | None = None,
-) -> "xr.DataTree":  # fmt: skip
+) -> "xr.DataTree":
     """Build an ArviZ DataTree of scalars, vectors along the dimension `along`, and curves along their own dimensions.
 
     `posterior` and `prior` have draws of shape (n_draws,) or (n_draws, size), of which `kept` marks elements to keep;
@@ -94,9 +101,12 @@ def _kept(values: Any, kept: np.ndarray) -> np.ndarray:
 
 
 def tree_of_arrays(
-    posterior: Mapping[str, tuple[Any, Sequence[str]]], *, observed: Mapping[str, tuple[Any, Sequence[str]]],
-    coords: Mapping[str, Sequence[Any]], attrs: Mapping[str, Any],
-) -> "xr.DataTree":  # fmt: skip
+    posterior: Mapping[str, tuple[Any, Sequence[str]]],
+    *,
+    observed: Mapping[str, tuple[Any, Sequence[str]]],
+    coords: Mapping[str, Sequence[Any]],
+    attrs: Mapping[str, Any],
+) -> "xr.DataTree":
     """Build an ArviZ DataTree, with groups posterior and observed_data, of arrays along any dimensions."""
     _packages.require("arviz")
     import arviz as az

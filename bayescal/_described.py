@@ -74,9 +74,11 @@ ValueError\n    If an argument is invalid, such as a colour that is unknown to m
 
 #: Usual imports of examples, by the beginning of the code that needs them.
 IMPORTS = {
-    "np.": "import numpy as np", "bc.": "import bayescal as bc", "Figure()": "from matplotlib.figure import Figure",
+    "np.": "import numpy as np",
+    "bc.": "import bayescal as bc",
+    "Figure()": "from matplotlib.figure import Figure",
     "simulate(": "from bayescal.datasets.simulate import simulate",
-}  # fmt: skip
+}
 
 _HEAD, _NEXT = "\n\nParameters\n----------\n", re.compile(r"\n\n[A-Z][A-Za-z ]+\n-{3,}\n")
 

@@ -65,9 +65,14 @@ def _apart(match: re.Match[str]) -> str:
 
 
 def latex_table(
-    header: Sequence[str], rows: Sequence[Sequence[str]], *, caption: str, label: str | None = None,
-    remarks: Sequence[str] = (), key: str = "",
-) -> str:  # fmt: skip
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    caption: str,
+    label: str | None = None,
+    remarks: Sequence[str] = (),
+    key: str = "",
+) -> str:
     r"""Return a table of text as LaTeX with the rules of booktabs: the first column aligned left, the others right.
 
     `caption` is text, not LaTeX; its line breaks become spaces, since LaTeX allows no paragraph there. `label` is for
@@ -83,11 +88,22 @@ def latex_table(
     caption = " ".join(filter(None, map(str.strip, caption.splitlines())))
     note = rf"  \par\smallskip\begin{{minipage}}{{\linewidth}}\footnotesize {latex_text(key)}\end{{minipage}}"
     lines = [
-        *(f"% {remark}" for remark in remarks), r"\begin{table}", r"  \centering",
-        rf"  \caption{{{latex_text(caption)}}}", *([rf"  \label{{{label}}}"] if label else []),
-        rf"  \begin{{tabular}}{{l{'r' * (len(header) - 1)}}}", r"    \toprule", _line(header), r"    \midrule",
-        *map(_line, rows), r"    \bottomrule", r"  \end{tabular}", *([note] if key else []), r"\end{table}", "",
-    ]  # fmt: skip
+        *(f"% {remark}" for remark in remarks),
+        r"\begin{table}",
+        r"  \centering",
+        rf"  \caption{{{latex_text(caption)}}}",
+        *([rf"  \label{{{label}}}"] if label else []),
+        rf"  \begin{{tabular}}{{l{'r' * (len(header) - 1)}}}",
+        r"    \toprule",
+        _line(header),
+        r"    \midrule",
+        *map(_line, rows),
+        r"    \bottomrule",
+        r"  \end{tabular}",
+        *([note] if key else []),
+        r"\end{table}",
+        "",
+    ]
     return "\n".join(lines)
 
 

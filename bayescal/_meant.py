@@ -275,10 +275,12 @@ class SeveralClassifiersError(TypeError):
 
 #: Calls that compare several classifiers, by the function that was called with them or its topic.
 _COMPARING = {
-    "": "compare(y_true, {0})", "labels.judged": "labels.compare_judged(y_true, {0}, judge=judge)",
+    "": "compare(y_true, {0})",
+    "labels.judged": "labels.compare_judged(y_true, {0}, judge=judge)",
     "survival": "survival.compare(time, event, {0}, horizon=5)",
-    "scores.multiclass_brier": "scores.compare(y_true, {0})", "scores.multiclass_log": "scores.compare(y_true, {0})",
-}  # fmt: skip
+    "scores.multiclass_brier": "scores.compare(y_true, {0})",
+    "scores.multiclass_log": "scores.compare(y_true, {0})",
+}
 
 
 def several_classifiers(
@@ -307,9 +309,17 @@ class UnknownKeywordError(TypeError):
 
 
 def unknown_keyword(
-    where: str, word: str, known: Iterable[str], *, owners: Collection[str] = (), call: str = "",
-    passed: Collection[str] = (), rest: str = "", result_class: type | None = None, deterministic: bool = False,
-) -> UnknownKeywordError:  # fmt: skip
+    where: str,
+    word: str,
+    known: Iterable[str],
+    *,
+    owners: Collection[str] = (),
+    call: str = "",
+    passed: Collection[str] = (),
+    rest: str = "",
+    result_class: type | None = None,
+    deterministic: bool = False,
+) -> UnknownKeywordError:
     """Return the error about the keyword `word` of the function `where`, which takes the keywords `known`.
 
     `owners` are names under which the table may know the function, `passed` arguments that were given, `call` a call
@@ -347,9 +357,11 @@ def _argument(written: str, call: str) -> str:
 
 
 def known_keywords(
-    where: str, options: Collection[str], allowed: Callable[..., Any],
+    where: str,
+    options: Collection[str],
+    allowed: Callable[..., Any],
     others: Mapping[str, Callable[..., Any]] | None = None,
-) -> None:  # fmt: skip
+) -> None:
     """Raise if a model does not take an option."""
     if not options:
         return
@@ -406,9 +418,12 @@ def _no_arguments(self: Any) -> None: ...
 #: Names that stand for other arguments: of functions with a column of weights, and of those that name the columns of
 #: labels and of probabilities in another way than `evaluate`.
 SAME = (
-    {"sample_weight": "weights"}, {"y_true": "outcome", "y_prob": "confidence"}, {"y_true": "label", "y_prob": "prob"},
-    {"y_true": "label", "y_prob": "probabilities"}, {"y_true": "response", "y_prob": "score"},
-)  # fmt: skip
+    {"sample_weight": "weights"},
+    {"y_true": "outcome", "y_prob": "confidence"},
+    {"y_true": "label", "y_prob": "prob"},
+    {"y_true": "label", "y_prob": "probabilities"},
+    {"y_true": "response", "y_prob": "score"},
+)
 
 
 def _of_function[F: Callable[..., Any]](function: F) -> F:

@@ -10,13 +10,16 @@ from importlib.util import find_spec
 #: Module -> the functions that need it, as the beginning of a sentence, and the package to install.
 NEEDED = {
     "arviz": ("Summary tables, data trees and leave-one-out values need", "arviz"),
-    "duckdb": ("Files of predictions need", "duckdb"), "inspect_ai": ("The metric `calibration` needs", "inspect-ai"),
-    "jinja2": ("HTML pages need", "jinja2"), "matplotlib": ("Plots need", "matplotlib"),
-    "pandas": ("Data frames of results need", "pandas"), "pymc": ("Models for Markov chains need", "pymc"),
+    "duckdb": ("Files of predictions need", "duckdb"),
+    "inspect_ai": ("The metric `calibration` needs", "inspect-ai"),
+    "jinja2": ("HTML pages need", "jinja2"),
+    "matplotlib": ("Plots need", "matplotlib"),
+    "pandas": ("Data frames of results need", "pandas"),
+    "pymc": ("Models for Markov chains need", "pymc"),
     "sklearn": ("Scorers need", "scikit-learn"),
     "torchmetrics": ("The metric `CalibrationPosterior` needs", "torchmetrics"),
     "typer": ("The command line needs", "typer"),
-}  # fmt: skip
+}
 
 
 def installed(module: str) -> bool:

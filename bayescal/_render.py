@@ -105,14 +105,17 @@ class Sheet:
 
     def __post_init__(self) -> None:
         shown = {
-            "sentence": printed(self.sentence), "spec": printed(self.spec), "header": tuple(map(name, self.header)),
+            "sentence": printed(self.sentence),
+            "spec": printed(self.spec),
+            "header": tuple(map(name, self.header)),
             "rows": [[printed(cell, LONGEST_CELL) for cell in row] for row in self.rows],
-            "remarks": tuple(map(printed, self.remarks)), "notes": tuple(map(printed, self.notes)),
+            "remarks": tuple(map(printed, self.remarks)),
+            "notes": tuple(map(printed, self.notes)),
             "headline": printed(self.headline or self.sentence),
             "question": printed(
                 self.question[:1].upper() + self.question[1:].removesuffix(".") + "." * bool(self.question)
             ),
-        }  # fmt: skip
+        }
         for field, value in shown.items():
             object.__setattr__(self, field, value)
 

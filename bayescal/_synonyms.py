@@ -475,6 +475,8 @@ CALLS = {
         for name in ("slope", "zoom")
     },
     "CalibrationMonitor.evidence": "A reference is `reference=(start, end)`.",
-    "shift.evidence": "Labels of the target are not used.", "shift.class_priors": "Labels of the target are not used.",
-    "shift.label": "Labels of the target are not used.", "shift.covariate": "Labels of the target are not used.",
-}  # fmt: skip
+    "shift.evidence": "Labels of the target are not used.",
+    "shift.class_priors": "Labels of the target are not used.",
+    "shift.label": "Labels of the target are not used.",
+    "shift.covariate": "Labels of the target are not used.",
+}

@@ -17,9 +17,13 @@ from bayescal.verify import command as verify
 EPILOG = "Start with [bold]bayescal demo[/]. For a file of your own, see [bold]bayescal report --help[/]."
 
 app = typer.Typer(
-    cls=Commands, rich_markup_mode="rich", add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False,
+    cls=Commands,
+    rich_markup_mode="rich",
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-)  # fmt: skip
+)
 
 
 def _version(show: bool) -> None:

@@ -27,11 +27,24 @@ def evaluate(
 def evaluate(y_true: Any, y_prob: Any, *, by: Any, **options: Any) -> GroupedEvaluation: ...
 @public
 def evaluate(
-    y_true: Any, y_prob: Any, *, target: str | None = None, bins: Any = 15, binning: str = "equal-width",
-    model: str = DEFAULT_MODEL, draws: int = 4000, rng: Any = None, weights: Any = None, by: Any = None,
-    cluster: Any = None, pooling: str | None = None, classes: Classes = None, logits: bool = False,
-    progress: bool | None = None, **options: Any,
-) -> Evaluation | ClasswiseEvaluation | GroupedEvaluation:  # fmt: skip
+    y_true: Any,
+    y_prob: Any,
+    *,
+    target: str | None = None,
+    bins: Any = 15,
+    binning: str = "equal-width",
+    model: str = DEFAULT_MODEL,
+    draws: int = 4000,
+    rng: Any = None,
+    weights: Any = None,
+    by: Any = None,
+    cluster: Any = None,
+    pooling: str | None = None,
+    classes: Classes = None,
+    logits: bool = False,
+    progress: bool | None = None,
+    **options: Any,
+) -> Evaluation | ClasswiseEvaluation | GroupedEvaluation:
     r"""Compute the posterior of the Expected Calibration Error (ECE) from labels and probabilities.
 
     Parameters
@@ -198,9 +211,15 @@ def evaluate_counts(counts: ClasswiseCounts, **options: Any) -> ClasswiseEvaluat
 def evaluate_counts(counts: Mapping[Any, BinnedCounts], **options: Any) -> GroupedEvaluation: ...
 @public
 def evaluate_counts(
-    counts: BinnedCounts | ClasswiseCounts | Mapping[Any, BinnedCounts], *, model: str = DEFAULT_MODEL,
-    draws: int = 4000, rng: Any = None, progress: bool | None = None, pooling: str | None = None, **options: Any,
-) -> Evaluation | ClasswiseEvaluation | GroupedEvaluation:  # fmt: skip
+    counts: BinnedCounts | ClasswiseCounts | Mapping[Any, BinnedCounts],
+    *,
+    model: str = DEFAULT_MODEL,
+    draws: int = 4000,
+    rng: Any = None,
+    progress: bool | None = None,
+    pooling: str | None = None,
+    **options: Any,
+) -> Evaluation | ClasswiseEvaluation | GroupedEvaluation:
     """Compute the posterior of the Expected Calibration Error (ECE) from counts.
 
     The estimand is that of `evaluate` [1]_. The running time does not depend on the number of rows that were counted.

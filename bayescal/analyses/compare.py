@@ -40,11 +40,24 @@ def compare(y_true: Any, y_prob: Mapping[str, Any], *, by: None = None, **option
 def compare(y_true: Any, y_prob: Mapping[str, Any], *, by: Any, **options: Any) -> ComparisonOverDatasets: ...
 @public
 def compare(
-    y_true: Any, y_prob: Mapping[str, Any], *, rope: float = 0.01, target: str | None = None, bins: Any = 15,
-    binning: str = "equal-width", model: str = DEFAULT_MODEL, draws: int = 4000, rng: Any = None, weights: Any = None,
-    by: Any = None, spread: float | None = None, cluster: Any = None, classes: Classes = None, logits: bool = False,
+    y_true: Any,
+    y_prob: Mapping[str, Any],
+    *,
+    rope: float = 0.01,
+    target: str | None = None,
+    bins: Any = 15,
+    binning: str = "equal-width",
+    model: str = DEFAULT_MODEL,
+    draws: int = 4000,
+    rng: Any = None,
+    weights: Any = None,
+    by: Any = None,
+    spread: float | None = None,
+    cluster: Any = None,
+    classes: Classes = None,
+    logits: bool = False,
     **options: Any,
-) -> Comparison | ComparisonOverDatasets:  # fmt: skip
+) -> Comparison | ComparisonOverDatasets:
     """Compare classifiers on the same rows: which is better calibrated, and with what probability?
 
     Parameters
@@ -139,9 +152,14 @@ def compare(
 
 @public
 def compare_counts(
-    pairs: Mapping[tuple[str, str], PairedCounts], *, rope: float = 0.01, model: str = DEFAULT_MODEL, draws: int = 4000,
-    rng: Any = None, **options: Any,
-) -> Comparison:  # fmt: skip
+    pairs: Mapping[tuple[str, str], PairedCounts],
+    *,
+    rope: float = 0.01,
+    model: str = DEFAULT_MODEL,
+    draws: int = 4000,
+    rng: Any = None,
+    **options: Any,
+) -> Comparison:
     """Compare classifiers on the same rows from their joint counts; the cost does not depend on the number of rows.
 
     Parameters

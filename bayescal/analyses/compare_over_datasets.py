@@ -24,9 +24,13 @@ OF_ROWS = ("weights", "cluster", "by")
 
 @public
 def compare_over_datasets(
-    datasets: Mapping[str, Any], *, rope: float | None = None, spread: float | None = None, rng: Any = None,
+    datasets: Mapping[str, Any],
+    *,
+    rope: float | None = None,
+    spread: float | None = None,
+    rng: Any = None,
     **options: Any,
-) -> ComparisonOverDatasets:  # fmt: skip
+) -> ComparisonOverDatasets:
     r"""Compare the same classifiers on several data sets: mean differences, mean ranks, and further data sets.
 
     Parameters

@@ -31,9 +31,17 @@ class ClassifierRows:
 
     @classmethod
     def read(
-        cls, y_true: Any, y_prob: Any, *, target: str | None = None, weights: Any = None, cluster: Any = None,
-        classes: Classes = None, logits: bool = False, by: Any = None,
-    ) -> "ClassifierRows":  # fmt: skip
+        cls,
+        y_true: Any,
+        y_prob: Any,
+        *,
+        target: str | None = None,
+        weights: Any = None,
+        cluster: Any = None,
+        classes: Classes = None,
+        logits: bool = False,
+        by: Any = None,
+    ) -> "ClassifierRows":
         """Read labels and the probabilities of each classifier, as `compare` does; of `by`, only check the index."""
         y_prob = by_column(y_prob) or y_prob
         names = several_named("y_prob", y_prob)

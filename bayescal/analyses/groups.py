@@ -81,10 +81,14 @@ def evaluate_pooled(
             for_null, for_dirichlet = seeds[2 * place : 2 * place + 2]
             rows = of_group.occupied.any()
             groups[label] = Evaluation(
-                counts=of_group, posterior=posterior, bin_draws=posterior.of_draws(samples),
+                counts=of_group,
+                posterior=posterior,
+                bin_draws=posterior.of_draws(samples),
                 null_bin_draws=null_bins(of_group, n_draws, rng=for_null, compiled=compiled) if rows else None,
-                model=f"{pooling} pooling", bin_draws_seed=seed, dirichlet_seed=for_dirichlet,
-            )  # fmt: skip
+                model=f"{pooling} pooling",
+                bin_draws_seed=seed,
+                dirichlet_seed=for_dirichlet,
+            )
             advance()
     return groups, seed
 
@@ -126,9 +130,17 @@ def most_groups(draws: int, n_bins: int) -> int:
 
 
 def evaluate_groups(
-    labels: Sequence[Any], counts: Iterable[Counts], overall: Counts, *, name: str, rng: Any = None, draws: int = 4000,
-    progress: bool | None = None, pooling: str | None = None, **arguments: Any,
-) -> GroupedEvaluation:  # fmt: skip
+    labels: Sequence[Any],
+    counts: Iterable[Counts],
+    overall: Counts,
+    *,
+    name: str,
+    rng: Any = None,
+    draws: int = 4000,
+    progress: bool | None = None,
+    pooling: str | None = None,
+    **arguments: Any,
+) -> GroupedEvaluation:
     """Evaluate groups from their counts, and all rows from `overall`; no row belongs to two groups.
 
     `counts` are on the same bins, in the order of `labels`; a lazy iterable is read only after the check that the draws
@@ -189,9 +201,14 @@ def evaluate_classes(
 
 
 def evaluate_class_counts(
-    counts: ClasswiseCounts, *, model: str = DEFAULT_MODEL, rng: Any = None, draws: int = 4000,
-    progress: bool | None = None, **options: Any,
-) -> ClasswiseEvaluation:  # fmt: skip
+    counts: ClasswiseCounts,
+    *,
+    model: str = DEFAULT_MODEL,
+    rng: Any = None,
+    draws: int = 4000,
+    progress: bool | None = None,
+    **options: Any,
+) -> ClasswiseEvaluation:
     """Evaluate all classes and the mean of their ECEs, from counts of at least one row, as `evaluate_counts` does."""
     if not counts.by_class[0].occupied.any():
         raise ValueError("`counts` has no rows of positive weight: there is no class whose frequency is known.")
@@ -225,13 +242,18 @@ def evaluate_class_counts(
     # the absolute values of two centred Normals with correlation r have a correlation close to r^2
     null = reorder(null, of_residuals**2, rng=for_null)
     return ClasswiseEvaluation(
-        classes=counts.classes, counts=counts.by_class, by_class=Draws(by_class, "ece by class"),
-        null_by_class=Draws(null, "ece by class if calibrated"), model=model,
-        prior=MODELS[model](counts.by_class[0], **options).prior, exact=exact,
+        classes=counts.classes,
+        counts=counts.by_class,
+        by_class=Draws(by_class, "ece by class"),
+        null_by_class=Draws(null, "ece by class if calibrated"),
+        model=model,
+        prior=MODELS[model](counts.by_class[0], **options).prior,
+        exact=exact,
         evaluate_class=partial(_evaluate_class, counts.by_class, counts.classes, tuple(seeds), arguments),
-        correlations=(of_errors, of_residuals), order_seed=for_errors,
+        correlations=(of_errors, of_residuals),
+        order_seed=for_errors,
         draw_pooled=partial(_draw_pooled, counts.by_class, for_errors, arguments),
-    )  # fmt: skip
+    )
 
 
 def _draw_pooled(counts: tuple[BinnedCounts, ...], seed: int, arguments: dict[str, Any]) -> BinDraws:

@@ -37,9 +37,13 @@ REMARK_BINS = 1000
 
 
 def count_rows(
-    rows: Columns | TopLabels | Predictions, bins: Any, binning: str, *, ranked: bool = False,
+    rows: Columns | TopLabels | Predictions,
+    bins: Any,
+    binning: str,
+    *,
+    ranked: bool = False,
     clusters: Clusters | None = None,
-) -> BinnedCounts:  # fmt: skip
+) -> BinnedCounts:
     """Count the rows of one problem; unvalidated columns are checked during counting. `ranked`: also their ranks."""
     if isinstance(rows, TopLabels):
         rows = rows.columns()
@@ -61,9 +65,15 @@ def remarks_on(rows: Predictions) -> tuple[str, ...]:
 
 
 def evaluate_one(
-    counts: Counts, /, *, model: str = DEFAULT_MODEL, draws: int = 4000, rng: Any = None, compiled: bool = False,
+    counts: Counts,
+    /,
+    *,
+    model: str = DEFAULT_MODEL,
+    draws: int = 4000,
+    rng: Any = None,
+    compiled: bool = False,
     **options: Any,
-) -> Evaluation:  # fmt: skip
+) -> Evaluation:
     """Posterior of one problem from its counts; see `bayescal.evaluate_counts`. `compiled`: one of many problems."""
     require_counts(counts)
     make = posterior_maker(model, compiled, options)
@@ -84,9 +94,15 @@ def _posterior(model: str, compiled: bool, options: dict[str, Any], counts: Coun
 
 
 def evaluation_of(
-    counts: Counts, make: Callable[[Counts], Posterior], *, model: str, draws: int, rng: Any, compiled: bool = False,
+    counts: Counts,
+    make: Callable[[Counts], Posterior],
+    *,
+    model: str,
+    draws: int,
+    rng: Any,
+    compiled: bool = False,
     total: Callable[[Counts, int, int], BinDraws] | None = None,
-) -> Evaluation:  # fmt: skip
+) -> Evaluation:
     """Draw from the posterior that `make` returns for counts; `total` draws the bins with the effect of the total."""
     draws = _checks.whole_number("draws", draws, at_least=2)
     if draws * len(counts.bins) > MOST_DRAWN:

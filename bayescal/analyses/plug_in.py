@@ -19,9 +19,16 @@ from bayescal.stats.classwise import count_classes
 
 @public
 def plug_in_ece(
-    y_true: Any, y_prob: Any, *, target: str | None = None, bins: Any = 15, weights: Any = None,
-    binning: str = "equal-width", classes: Classes = None, logits: bool = False,
-) -> float:  # fmt: skip
+    y_true: Any,
+    y_prob: Any,
+    *,
+    target: str | None = None,
+    bins: Any = 15,
+    weights: Any = None,
+    binning: str = "equal-width",
+    classes: Classes = None,
+    logits: bool = False,
+) -> float:
     r"""Compute the plug-in ECE of the rows, :math:`\sum_b \frac{n_b}{N} |\bar z_b - \bar c_b|`.
 
     This is the number that most packages call ECE [1]_. It is biased upwards as an estimate of the ECE of the
@@ -54,9 +61,18 @@ def plug_in_ece(
 
 @public
 def plug_in_error(
-    y_true: Any, y_prob: Any, *, order: float = 1, debiased: bool = False, target: str | None = None, bins: Any = 15,
-    weights: Any = None, binning: str = "equal-width", classes: Classes = None, logits: bool = False,
-) -> float:  # fmt: skip
+    y_true: Any,
+    y_prob: Any,
+    *,
+    order: float = 1,
+    debiased: bool = False,
+    target: str | None = None,
+    bins: Any = 15,
+    weights: Any = None,
+    binning: str = "equal-width",
+    classes: Classes = None,
+    logits: bool = False,
+) -> float:
     r"""Compute the plug-in l_p calibration error of the rows.
 
     It is :math:`(\sum_b \frac{n_b}{N} |\bar z_b - \bar c_b|^p)^{1/p}`.

@@ -158,9 +158,11 @@ class _Recalibration:
         from sklearn.utils import InputTags, Tags, TargetTags, TransformerTags
 
         return Tags(
-            estimator_type="transformer", target_tags=TargetTags(required=True), transformer_tags=TransformerTags(),
+            estimator_type="transformer",
+            target_tags=TargetTags(required=True),
+            transformer_tags=TransformerTags(),
             input_tags=InputTags(one_d_array=True),
-        )  # fmt: skip
+        )
 
     def __repr__(self) -> str:
         parameters = ", ".join(f"{name}={getattr(self, name)!r}" for name in self._parameters)

@@ -28,10 +28,21 @@ WAYS = ("equal-width", "equal-mass")
 
 @public
 def bin_sensitivity(
-    y_true: Any, y_prob: Any = None, *, n_bins: Sequence[int] = NUMBERS, binning: str | Sequence[str] = WAYS,
-    estimand: EstimandLike = "ece", target: str | None = None, weights: Any = None, classes: Classes = None,
-    logits: bool = False, model: str = DEFAULT_MODEL, draws: int = 4000, rng: Any = None, **options: Any,
-) -> BinSensitivity:  # fmt: skip
+    y_true: Any,
+    y_prob: Any = None,
+    *,
+    n_bins: Sequence[int] = NUMBERS,
+    binning: str | Sequence[str] = WAYS,
+    estimand: EstimandLike = "ece",
+    target: str | None = None,
+    weights: Any = None,
+    classes: Classes = None,
+    logits: bool = False,
+    model: str = DEFAULT_MODEL,
+    draws: int = 4000,
+    rng: Any = None,
+    **options: Any,
+) -> BinSensitivity:
     r"""Compute an estimand and its interval for several numbers and kinds of bins, from one count.
 
     Parameters
@@ -177,19 +188,24 @@ def _checked_counts(counts: BinnedCounts, choices: list[tuple[str, int]], argume
 #: Options of each model that are compared by default, by names of the priors.
 PRIORS: dict[str, dict[str, dict[str, Any]]] = {
     "shrinkage": {
-        DEFAULT: {}, "half scales": {"intercept_sd": 0.25, "log_slope_sd": 0.25, "dense_scale": 0.1},
-        "double scales": {"intercept_sd": 1.0, "log_slope_sd": 1.0, "dense_scale": 0.4}, "no pool": {"pool": False},
-        "independent": {"sub_models": ["independent", "saturated"]}, "odds 1:4": {"prior_odds": 0.25},
+        DEFAULT: {},
+        "half scales": {"intercept_sd": 0.25, "log_slope_sd": 0.25, "dense_scale": 0.1},
+        "double scales": {"intercept_sd": 1.0, "log_slope_sd": 1.0, "dense_scale": 0.4},
+        "no pool": {"pool": False},
+        "independent": {"sub_models": ["independent", "saturated"]},
+        "odds 1:4": {"prior_odds": 0.25},
         "odds 4:1": {"prior_odds": 4.0},
     },
     "dirichlet": {name: {"alpha": name} for name in ("two-rows", "perks", "jeffreys", "uniform")},
-}  # fmt: skip
+}
 
 
 def model_sensitivity(
-    evaluation: Evaluation, models: str | Sequence[str], priors: Mapping[str, Mapping[str, Mapping[str, Any]]] | None,
+    evaluation: Evaluation,
+    models: str | Sequence[str],
+    priors: Mapping[str, Mapping[str, Mapping[str, Any]]] | None,
     estimand: EstimandLike,
-) -> ModelSensitivity:  # fmt: skip
+) -> ModelSensitivity:
     """Evaluate the counts of an evaluation under other models and priors; see `Evaluation.sensitivity`."""
     record = as_scalar(estimand)
     require_exact(evaluation.posterior, "sensitivity")

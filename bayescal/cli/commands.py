@@ -61,10 +61,15 @@ REPORT_EXAMPLES = """\b
 
 
 def report(
-    files: options.ReportFiles, columns: options.ColumnOptions, groups: options.GroupOptions,
-    question: options.QuestionOptions, model: options.ModelOptions, logs: options.LogOptions, gate: options.GateOptions,
+    files: options.ReportFiles,
+    columns: options.ColumnOptions,
+    groups: options.GroupOptions,
+    question: options.QuestionOptions,
+    model: options.ModelOptions,
+    logs: options.LogOptions,
+    gate: options.GateOptions,
     outputs: options.OutputOptions,
-) -> Job:  # fmt: skip
+) -> Job:
     """Estimate the Expected Calibration Error (ECE) of the predictions in a file, with credible intervals.
 
     Prints the estimate, a table with 95 % credible intervals, and warnings.
@@ -110,10 +115,14 @@ COMPARE_EXAMPLES = """\b
 
 
 def compare(
-    files: options.CompareFiles, columns: options.ColumnOptionsPerClassifier, question: options.CompareQuestionOptions,
-    model: options.ModelOptions, logs: options.LogOptions, gate: options.CompareGateOptions,
+    files: options.CompareFiles,
+    columns: options.ColumnOptionsPerClassifier,
+    question: options.CompareQuestionOptions,
+    model: options.ModelOptions,
+    logs: options.LogOptions,
+    gate: options.CompareGateOptions,
     outputs: options.CompareOutputOptions,
-) -> Job:  # fmt: skip
+) -> Job:
     """Compare classifiers on the same rows: which is better calibrated, by how much, and how certain is that?
 
     Prints a sentence to quote, a table of differences with 95 % credible intervals, and a table of the classifiers.
@@ -144,9 +153,11 @@ COUNT_EXAMPLES = """\b
 
 
 def count(
-    files: options.CountFiles, output: options.Output, columns: options.ColumnOptions,
+    files: options.CountFiles,
+    output: options.Output,
+    columns: options.ColumnOptions,
     question: options.CountQuestionOptions,
-) -> Job:  # fmt: skip
+) -> Job:
     """Count the rows of files by bin and outcome, and save the counts in a small file.
 
     [bold]bayescal merge[/] adds counts of several machines or days, and [bold]bayescal report[/] evaluates them.
@@ -170,7 +181,9 @@ def merge(files: options.MergeFiles, output: options.Output) -> Job:
 
 #: In the order of the help.
 COMMANDS = (
-    Command(demo), Command(report, REPORT_EXAMPLES, "bayescal.evaluate.evaluate"),
-    Command(compare, COMPARE_EXAMPLES, "bayescal.analyses.compare.compare"), Command(count, COUNT_EXAMPLES),
+    Command(demo),
+    Command(report, REPORT_EXAMPLES, "bayescal.evaluate.evaluate"),
+    Command(compare, COMPARE_EXAMPLES, "bayescal.analyses.compare.compare"),
+    Command(count, COUNT_EXAMPLES),
     Command(merge),
-)  # fmt: skip
+)

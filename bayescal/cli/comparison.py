@@ -69,9 +69,13 @@ class ComparedFiles(Result):
 
 
 def compared_files(
-    comparison: Any, estimand: Estimand, read: Mapping[str, Any], keywords: Mapping[str, Any], by: str | None,
+    comparison: Any,
+    estimand: Estimand,
+    read: Mapping[str, Any],
+    keywords: Mapping[str, Any],
+    by: str | None,
     notes: Any,
-) -> ComparedFiles:  # fmt: skip
+) -> ComparedFiles:
     """Return a comparison with its parameters: `read` says where the rows were read, `by` names the data sets."""
     over = isinstance(comparison, ComparisonOverDatasets)
     one = next(iter(comparison.comparisons.values())) if over else comparison

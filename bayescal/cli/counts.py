@@ -48,9 +48,11 @@ class Bars:
 
         self.close()
         columns = (
-            TextColumn("{task.description}", markup=False), BarColumn(),
-            TextColumn("{task.fields[so_far]}", markup=False), TimeRemainingColumn(),
-        )  # fmt: skip
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            TextColumn("{task.fields[so_far]}", markup=False),
+            TimeRemainingColumn(),
+        )
         screen = console(stderr=True)
         self._bar = Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal)
         self._task = self._bar.add_task(f"{STEPS[at.step]} '{_render.name(self._file)}'", total=at.about, so_far="")

@@ -65,9 +65,11 @@ class Required(Result):
         """Make the contents of the result; the JSON document has the requirement, too."""
         contents = self.result.contents()
         requirement = {
-            "statement": self.statement, "assurance": self.assurance, "met": not self.unmet,
+            "statement": self.statement,
+            "assurance": self.assurance,
+            "met": not self.unmet,
             "probabilities": [{"label": label, "probability": p} for label, p in self.probabilities.items()],
-        }  # fmt: skip
+        }
         return {**contents, "json": lambda: {**contents["json"](), "requirement": requirement}}
 
     def sheets(self, width: int) -> Sequence[_render.Sheet]:

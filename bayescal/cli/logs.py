@@ -54,9 +54,12 @@ def report_files(
 
 
 def compare_any(
-    files: Sequence[Path], columns: cli.ColumnOptionsPerClassifier, question: cli.CompareQuestionOptions,
-    model: cli.ModelOptions, logs: cli.LogOptions,
-) -> ComparedFiles:  # fmt: skip
+    files: Sequence[Path],
+    columns: cli.ColumnOptionsPerClassifier,
+    question: cli.CompareQuestionOptions,
+    model: cli.ModelOptions,
+    logs: cli.LogOptions,
+) -> ComparedFiles:
     """Compare classifiers in files, or language models in logs."""
     if logs.given():
         return _compare_logs(files, columns, question, model, logs)
@@ -198,9 +201,12 @@ def _joined(parts: Sequence[Any]) -> Any:
 
 
 def _compare_logs(
-    files: Sequence[Path], columns: cli.ColumnOptionsPerClassifier, question: cli.CompareQuestionOptions,
-    model: cli.ModelOptions, logs: cli.LogOptions,
-) -> ComparedFiles:  # fmt: skip
+    files: Sequence[Path],
+    columns: cli.ColumnOptionsPerClassifier,
+    question: cli.CompareQuestionOptions,
+    model: cli.ModelOptions,
+    logs: cli.LogOptions,
+) -> ComparedFiles:
     keywords = keywords_of(compare, question, model)
     estimand = as_scalar(keywords.pop("estimand").replace("-", "_"))
     estimand.badness(np.zeros(1))

@@ -106,13 +106,15 @@ _PER_CLASSIFIER = "Repeat the option for each classifier in a file."
 LABEL = partial(column, "True labels: 0/1, true/false, or class numbers.")
 WEIGHTS = partial(column, "Importance weights, >= 0.")
 CLUSTER = partial(
-    column, "Column that names the cluster of each row, such as the question that was answered: rows of one cluster "
+    column,
+    "Column that names the cluster of each row, such as the question that was answered: rows of one cluster "
     "may depend on each other. To add counts, no cluster may have rows in two files.",
-)  # fmt: skip
+)
 CLASSES = partial(
-    column, "Labels, if they are words. With --prob: the words for 0 and 1. With --prob-prefix: one word per column.",
+    column,
+    "Labels, if they are words. With --prob: the words for 0 and 1. With --prob-prefix: one word per column.",
     "A,B,...",
-)  # fmt: skip
+)
 LOGITS = partial(flag, COLUMNS, "--logits", "The columns hold logits in place of probabilities.")
 LOGPROB = partial(flag, COLUMNS, "--logprob", "The columns hold logarithms of the probabilities.")
 
@@ -178,25 +180,31 @@ class LogOptions(Options):
     """Logs of language models, whose answers may be missing."""
 
     format: str | None = option(
-        LOGS, "NAME", "lm-eval (files samples_*.jsonl, and folders with them), inspect (.eval, .json), or json-lines, "
+        LOGS,
+        "NAME",
+        "lm-eval (files samples_*.jsonl, and folders with them), inspect (.eval, .json), or json-lines, "
         "which is the default with the options below. --correct is then the score, --confidence a path, --by the path "
         "of the subject; each subject is a group. With lm-eval and inspect, the answers to a question in several "
         "epochs are a cluster; with json-lines, --cluster names it.",
-    )  # fmt: skip
+    )
     filter: str | None = option(LOGS, "NAME", "With lm-eval: the filter of the answers.")
     pattern: str | None = option(
-        LOGS, "REGEX", "The confidence in a text; its first group is the number. Default: the number after the word "
+        LOGS,
+        "REGEX",
+        "The confidence in a text; its first group is the number. Default: the number after the word "
         "'confidence', as in 'Confidence: 90%'.",
-    )  # fmt: skip
+    )
     percent: bool = flag(LOGS, "--percent", "Confidences without a percent sign are percentages.")
     partial: str | None = option(LOGS, "NAME", "How partial credit counts: refuse (default), wrong or right.")
     abstained: list[str] | None = option(
         LOGS, "GRADE", "Grade of an answer that abstains; N by default. Repeat for several."
     )
     abstain: str | None = option(
-        LOGS, "NAME", "Treatment of missing answers (no grade or no confidence): refuse (default), drop or wrong. "
+        LOGS,
+        "NAME",
+        "Treatment of missing answers (no grade or no confidence): refuse (default), drop or wrong. "
         "`compare` with drop also leaves out questions that not all models answered. A note counts them.",
-    )  # fmt: skip
+    )
 
 
 # question
@@ -212,15 +220,21 @@ BINS_VALUES = "NUMBER or EDGES"
 TARGET = partial(option, QUESTION, "NAME", f"{_EVENT} {_TOP_LABEL} {_CLASSWISE} {_CONFIDENCE}")
 BINS = partial(option, QUESTION, BINS_VALUES, BINS_TEXT)
 BINNING = partial(
-    option, QUESTION, "NAME", "How a number of bins becomes edges: equal-width, equal-mass or equal-effective-mass. "
+    option,
+    QUESTION,
+    "NAME",
+    "How a number of bins becomes edges: equal-width, equal-mass or equal-effective-mass. "
     "[bold]values[/]: one bin for each distinct probability, at most 101.",
-)  # fmt: skip
+)
 
 
 ESTIMAND = partial(
-    option, QUESTION, "NAMES", "Quantities of the table, separated by commas, such as ece,auc,brier_score; or give "
+    option,
+    QUESTION,
+    "NAMES",
+    "Quantities of the table, separated by commas, such as ece,auc,brier_score; or give "
     "the option several times. By default all errors of calibration, and the accuracy of predictions.",
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True)
@@ -242,9 +256,12 @@ class CompareQuestionOptions(Options):
     )
     estimand: str = option(QUESTION, "NAME", "Quantity to compare.", default="ece")
     rope: float | None = option(
-        QUESTION, "NUMBER", "Region of practical equivalence, in units of the estimand: classifiers that differ by at "
-        "most this much count as equal.", parser=number,
-    )  # fmt: skip
+        QUESTION,
+        "NUMBER",
+        "Region of practical equivalence, in units of the estimand: classifiers that differ by at "
+        "most this much count as equal.",
+        parser=number,
+    )
     target: str | None = option(QUESTION, "NAME", f"{_EVENT} {_TOP_LABEL} {_CONFIDENCE}")
     bins: str | None = BINS()
     binning: str | None = BINNING()
@@ -256,18 +273,22 @@ class CountQuestionOptions(Options):
 
     target: str | None = option(QUESTION, "NAME", f"{_EVENT} {_TOP_LABEL}")
     bins: str | None = option(
-        QUESTION, BINS_VALUES, "Number of bins, or their edges. Bins can be merged later, as 100 into 20 or 10. "
-        "[dim]\\[default: 15][/]",
-    )  # fmt: skip
+        QUESTION,
+        BINS_VALUES,
+        "Number of bins, or their edges. Bins can be merged later, as 100 into 20 or 10. [dim]\\[default: 15][/]",
+    )
 
 
 # requirements, for continuous integration
 
 _UNMET = "If not, the exit code is 1."
 ASSURANCE = partial(
-    option, REQUIREMENT, "SHARE",
-    "Required posterior probability of the statement, between 0 and 1. [dim]\\[default: 0.9][/]", parser=number,
-)  # fmt: skip
+    option,
+    REQUIREMENT,
+    "SHARE",
+    "Required posterior probability of the statement, between 0 and 1. [dim]\\[default: 0.9][/]",
+    parser=number,
+)
 
 
 @dataclass(frozen=True)
@@ -275,14 +296,17 @@ class GateOptions(Options):
     """The limit of a quantity that a report must keep."""
 
     require_below: float | None = option(
-        REQUIREMENT, "LIMIT",
+        REQUIREMENT,
+        "LIMIT",
         f"The ECE, or the quantity of --estimand, must be below this limit, in each group, class or file. {_UNMET}",
         parser=number,
-    )  # fmt: skip
+    )
     require_above: float | None = option(
-        REQUIREMENT, "LIMIT", "As --require-below, for quantities whose larger values are better: they must be above "
-        "this limit.", parser=number,
-    )  # fmt: skip
+        REQUIREMENT,
+        "LIMIT",
+        "As --require-below, for quantities whose larger values are better: they must be above this limit.",
+        parser=number,
+    )
     assurance: float | None = ASSURANCE()
 
 
@@ -291,9 +315,13 @@ class CompareGateOptions(Options):
     """The difference by which classifiers may be worse than the first."""
 
     require_no_worse: float | None = option(
-        REQUIREMENT, "ROPE", "Each later classifier must be worse than the first by at most this difference, in units "
-        "of the estimand; " f"with --by, in the mean over data sets. {_UNMET}", parser=number,
-    )  # fmt: skip
+        REQUIREMENT,
+        "ROPE",
+        "Each later classifier must be worse than the first by at most this difference, in units "
+        "of the estimand; "
+        f"with --by, in the mean over data sets. {_UNMET}",
+        parser=number,
+    )
     assurance: float | None = ASSURANCE()
 
 
@@ -322,9 +350,12 @@ class GoalOptions(Options):
 # model
 
 SUB_MODELS = partial(
-    option, MODEL, "NAME,...", "Families or sub-models of the shrinkage model to use: independent (independent bins "
+    option,
+    MODEL,
+    "NAME,...",
+    "Families or sub-models of the shrinkage model to use: independent (independent bins "
     "only), shared, noise, exact, saturated, or keys of `Evaluation.sub_models`. [dim]\\[default: all][/]",
-)  # fmt: skip
+)
 SEED = "Seed of the random numbers; the same seed gives the same results."
 
 
@@ -370,9 +401,11 @@ class PageOptions(JsonOptions):
         OUTPUT, "OUT.html", "A page for the browser: pictures, tables, and what was read, in one file."
     )
     details: bool = flag(
-        OUTPUT, "--details", "Print also the specification, estimates for comparison, probabilities of sub-models, "
+        OUTPUT,
+        "--details",
+        "Print also the specification, estimates for comparison, probabilities of sub-models, "
         "and the meaning of columns.",
-    )  # fmt: skip
+    )
 
     def given(self) -> dict[str, Any]:
         """Return the files that were given, by option."""

@@ -167,9 +167,11 @@ def warnings_as_notes(
 
 
 def translated(
-    problem: Exception | Warning | str, rows: "Rows | RowStream | None" = None, called: Mapping[str, str] | None = None,
+    problem: Exception | Warning | str,
+    rows: "Rows | RowStream | None" = None,
+    called: Mapping[str, str] | None = None,
     others: "Mapping[str, Rows]" = NO_ROWS,
-) -> str:  # fmt: skip
+) -> str:
     """Write a message of the library with options for arguments, and lines of the file for indices.
 
     Errors and warnings about invalid rows carry a record, from which the message is written; in other messages,

@@ -31,9 +31,13 @@ def _documented(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @_documented
 def calibration(
-    confidence: str = "metadata.confidence", pattern: str = STATED, percent: bool = False, partial: str = "refuse",
-    abstain: str = "drop", bins: int = 15,
-) -> Callable[[list[SampleScore]], dict[str, float]]:  # fmt: skip
+    confidence: str = "metadata.confidence",
+    pattern: str = STATED,
+    percent: bool = False,
+    partial: str = "refuse",
+    abstain: str = "drop",
+    bins: int = 15,
+) -> Callable[[list[SampleScore]], dict[str, float]]:
     """Return a metric of Inspect: the posterior of the ECE of stated confidences.
 
     The evaluation is ``bayescal.evaluate(..., target="confidence", rng=1)``. Answers to one sample in several epochs

@@ -19,8 +19,13 @@ _packages.require("sklearn")
 from sklearn.metrics._scorer import _BaseScorer  # noqa: E402  # metadata are routed to scorers of this class only
 
 __all__ = [
-    "calibration_loss", "make_scorer", "neg_brier_scorer", "neg_ece_scorer", "neg_l2_error_scorer", "neg_log_scorer",
-]  # fmt: skip
+    "calibration_loss",
+    "make_scorer",
+    "neg_brier_scorer",
+    "neg_ece_scorer",
+    "neg_l2_error_scorer",
+    "neg_log_scorer",
+]
 __getattr__ = attributes(__name__, __all__)
 #: Scores of a whole matrix of probabilities.
 _OF_MATRIX = {"brier_score": multiclass_brier, "log_score": multiclass_log}
@@ -30,10 +35,18 @@ _NO_OPTIONS = ("sample_weight", "weights", "cluster", "by", "pooling", "classes"
 
 @public
 def calibration_loss(
-    y_true: Any, y_prob: Any, *, estimand: EstimandLike = "ece", observed: bool = False,
-    classes: Sequence[Any] | None = None, pos_label: Any = None, sample_weight: Any = None, cluster: Any = None,
-    rng: Any = 0, **options: Any,
-) -> float:  # fmt: skip
+    y_true: Any,
+    y_prob: Any,
+    *,
+    estimand: EstimandLike = "ece",
+    observed: bool = False,
+    classes: Sequence[Any] | None = None,
+    pos_label: Any = None,
+    sample_weight: Any = None,
+    cluster: Any = None,
+    rng: Any = 0,
+    **options: Any,
+) -> float:
     r"""Return the calibration error or score of probabilities as a loss: smaller is better.
 
     Parameters

@@ -131,10 +131,19 @@ class CalibrationPosterior(Metric):
     settings: Tensor
 
     def __init__(
-        self, task: str, *, n_bins: Any = 15, num_classes: int | None = None, logits: bool = False,
-        ignore_index: int | None = None, validate_args: bool = True, model: str = DEFAULT_MODEL, draws: int = 4000,
-        rng: int = 0, **kwargs: Any,
-    ) -> None:  # fmt: skip
+        self,
+        task: str,
+        *,
+        n_bins: Any = 15,
+        num_classes: int | None = None,
+        logits: bool = False,
+        ignore_index: int | None = None,
+        validate_args: bool = True,
+        model: str = DEFAULT_MODEL,
+        draws: int = 4000,
+        rng: int = 0,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(**kwargs)
         if task == "multilabel":
             raise ValueError("`task` must be 'binary' or 'multiclass'; use one binary metric per label.")
@@ -420,9 +429,14 @@ class CalibrationPosterior(Metric):
         n_rows = int(cells.sum())
         if marks[2]:
             finding = Finding(
-                argument="preds", called="`preds` and `target`", rule="must be valid", count=int(marks[2]), size=n_rows,
-                unit="rows", hint="With `validate_args=True`, `update` names the first of them.",
-            )  # fmt: skip
+                argument="preds",
+                called="`preds` and `target`",
+                rule="must be valid",
+                count=int(marks[2]),
+                size=n_rows,
+                unit="rows",
+                hint="With `validate_args=True`, `update` names the first of them.",
+            )
             raise InvalidRows(finding)
         if self._logits_of_classes and n_rows and marks[4] == n_rows:
             raise ValueError("`preds` must hold logits; its rows lie in [0, 1] and sum to 1. Drop `logits=True`.")
@@ -431,11 +445,17 @@ class CalibrationPosterior(Metric):
         infinite = np.zeros_like(cells)
         infinite[0, -1], infinite[1, 0] = marks[:2]
         return BinnedCounts(
-            self.bins, cells, weight, deviation, deviation_sq.sum(axis=0), weight_sq, TASKS[self.task],
+            self.bins,
+            cells,
+            weight,
+            deviation,
+            deviation_sq.sum(axis=0),
+            weight_sq,
+            TASKS[self.task],
             LossSums(total_loss(self.bins.midpoints, weight, deviation, deviation_sq), loss_sq),
             LossSums(log, log_sq, infinite),
             reading=Reading(not_above_half=int(marks[3]), like_probabilities=int(marks[4])),
-        )  # fmt: skip
+        )
 
 
 def _equal(settings: Tensor) -> Tensor:

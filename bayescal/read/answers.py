@@ -409,9 +409,15 @@ def _require_same(of_rows: Answers, first: str, named: Mapping[str, Answers], su
 
 
 def settled(
-    columns: Mapping[str, Iterable[Any]], abstain: str, files: Sequence[str], *, statements: Sequence[Any] = (),
-    lacking: str = "no grade", remarks: Sequence[str] = (), content: Iterable[Any] | None = None,
-) -> Answers:  # fmt: skip
+    columns: Mapping[str, Iterable[Any]],
+    abstain: str,
+    files: Sequence[str],
+    *,
+    statements: Sequence[Any] = (),
+    lacking: str = "no grade",
+    remarks: Sequence[str] = (),
+    content: Iterable[Any] | None = None,
+) -> Answers:
     """Return the answers that logs hold, after treating those that are missing as `abstain` says.
 
     `columns` are those of `Answers`, with numbers for `correct`: NaN stands for no grade; a NaN among the confidences

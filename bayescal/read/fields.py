@@ -195,9 +195,12 @@ def stated(pattern: str, percent: bool, logprob: bool = False) -> Stated:
 
 
 def graded(
-    values: Sequence[Any], partial: str | None, abstained: Sequence[Any], places: Sequence[str],
+    values: Sequence[Any],
+    partial: str | None,
+    abstained: Sequence[Any],
+    places: Sequence[str],
     hint: str = "Name another score, or the key within this one; other words of abstention are `abstained`.",
-) -> list[float]:  # fmt: skip
+) -> list[float]:
     """Return 1 for right, 0 for wrong and NaN for no answer; refuse other grades, with a hint.
 
     Grades are numbers, booleans, or words such as C, I, P, N, yes and no; `abstained` are those of no answer. Partial

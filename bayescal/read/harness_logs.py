@@ -28,10 +28,17 @@ CHOICE_SCORES = ("acc", "acc_norm")
 
 @public
 def lm_eval(
-    paths: Any, *, score: str | None = None, filter_name: str | None = None, confidence: str | None = None,
-    pattern: str = STATED, percent: bool = False, subject: str | None = None, cluster: str | None = None,
+    paths: Any,
+    *,
+    score: str | None = None,
+    filter_name: str | None = None,
+    confidence: str | None = None,
+    pattern: str = STATED,
+    percent: bool = False,
+    subject: str | None = None,
+    cluster: str | None = None,
     abstain: str = "refuse",
-) -> Answers:  # fmt: skip
+) -> Answers:
     r"""Read the samples that lm-evaluation-harness writes with ``--log_samples``.
 
     Multiple-choice questions have one log-likelihood per choice. The confidence is the largest probability of the

@@ -24,10 +24,18 @@ COMPLETION = "output.completion"
 
 @public
 def inspect(
-    paths: Any, *, scorer: str | None = None, confidence: str | None = None, pattern: str = STATED,
-    percent: bool = False, partial: str = "refuse", abstained: str | Sequence[Any] = "N", subject: str | None = None,
-    cluster: str | None = None, abstain: str = "refuse",
-) -> Answers:  # fmt: skip
+    paths: Any,
+    *,
+    scorer: str | None = None,
+    confidence: str | None = None,
+    pattern: str = STATED,
+    percent: bool = False,
+    partial: str = "refuse",
+    abstained: str | Sequence[Any] = "N",
+    subject: str | None = None,
+    cluster: str | None = None,
+    abstain: str = "refuse",
+) -> Answers:
     """Read logs of Inspect (inspect_ai), ``.eval`` or ``.json``.
 
     Parameters

@@ -18,11 +18,22 @@ WORDS_HINT = "Other words are `classes=(wrong, right)`, and those of no answer `
 
 @public
 def json_lines(
-    paths: Any, *, correct: str, confidence: str, question: str | None = None, subject: str | None = None,
-    cluster: str | None = None, model: str | None = None, classes: Classes = None, pattern: str = STATED,
-    percent: bool = False, logprob: bool = False, partial: str = "refuse", abstained: str | Sequence[Any] | None = None,
+    paths: Any,
+    *,
+    correct: str,
+    confidence: str,
+    question: str | None = None,
+    subject: str | None = None,
+    cluster: str | None = None,
+    model: str | None = None,
+    classes: Classes = None,
+    pattern: str = STATED,
+    percent: bool = False,
+    logprob: bool = False,
+    partial: str = "refuse",
+    abstained: str | Sequence[Any] | None = None,
     abstain: str = "refuse",
-) -> Answers:  # fmt: skip
+) -> Answers:
     r"""Read answers from JSON lines of any program: one object per answer, paths name its fields.
 
     Parameters

@@ -200,9 +200,15 @@ TABLE = 0.62
 
 @public
 def plot_comparison(
-    comparison: Compared, ax: "Axes | None" = None, *, estimand: EstimandLike = "ece", prob: float = 0.95,
-    color: Any = None, other_color: Any = None, reference_color: Any = None,
-) -> "Axes":  # fmt: skip
+    comparison: Compared,
+    ax: "Axes | None" = None,
+    *,
+    estimand: EstimandLike = "ece",
+    prob: float = 0.95,
+    color: Any = None,
+    other_color: Any = None,
+    reference_color: Any = None,
+) -> "Axes":
     """Draw the classifiers, their differences, and the probabilities that one is better.
 
     Above, every classifier with its mean (dot) and intervals, the best first. Below, the difference with the region of
@@ -294,9 +300,16 @@ def _named(shapes: ComparisonShapes) -> ComparisonShapes:
 
 
 def _in_small(
-    ax: "Axes", shapes: ComparisonShapes, names: tuple[str, ...], axis: str, what: str, verdict: str, colors: Colors, *,
+    ax: "Axes",
+    shapes: ComparisonShapes,
+    names: tuple[str, ...],
+    axis: str,
+    what: str,
+    verdict: str,
+    colors: Colors,
+    *,
     larger: bool,
-) -> None:  # fmt: skip
+) -> None:
     """Draw the difference of two classifiers, or the classifiers if there are more than two."""
     lines = drawing.characters(ax, drawing.TINY + 1)
     if shapes.density is not None:

@@ -178,10 +178,12 @@ def draw_sides(ax: "Axes", words: tuple[str, str], colors: SideColors) -> None:
     ax.fill_between(ends, -1.0, ends, color=colors.below, alpha=0.08, linewidth=0, zorder=0)
     ax.plot(ends, ends, color=colors.reference, linewidth=1, linestyle="--", zorder=1, gid="diagonal")
     style: dict[str, Any] = {
-        "transform": ax.transAxes, "fontsize": SMALL, "zorder": 5,
+        "transform": ax.transAxes,
+        "fontsize": SMALL,
+        "zorder": 5,
         # keeps the text legible on the bars of thin bins, which reach into the corners
         "bbox": {"facecolor": ax.get_facecolor(), "alpha": 0.6, "linewidth": 0, "pad": 1},
-    }  # fmt: skip
+    }
     too_high, too_low = words
     ax.text(0.03, 0.97, too_low, color=colors.above, va="top", **style)
     ax.text(0.97, 0.03, too_high, color=colors.below, ha="right", **style)

@@ -92,9 +92,14 @@ class CalibrationDisplay:
     figure_: "Figure | SubFigure"
 
     def __init__(
-        self, evaluation: Evaluation, y_prob: Array | None = None, *, estimator_name: str | None = None,
-        pos_label: Any = None, prob: float = 0.95,
-    ) -> None:  # fmt: skip
+        self,
+        evaluation: Evaluation,
+        y_prob: Array | None = None,
+        *,
+        estimator_name: str | None = None,
+        pos_label: Any = None,
+        prob: float = 0.95,
+    ) -> None:
         remedy = ": use `from_estimator` or `from_predictions`, or make one with `bayescal.evaluate(y_true, y_prob)`."
         _checks.instance("evaluation", evaluation, Evaluation, remedy)
         self.evaluation = evaluation
@@ -125,9 +130,16 @@ class CalibrationDisplay:
         return f"{type(self).__name__}({name}{self.evaluation.counts.target} ECE {mean} [{low}, {high}])"
 
     def plot(
-        self, *, ax: "Axes | None" = None, name: str | None = None, ref_line: bool = True, reference_color: Any = None,
-        above_color: Any = None, below_color: Any = None, **kwargs: Any,
-    ) -> "CalibrationDisplay":  # fmt: skip
+        self,
+        *,
+        ax: "Axes | None" = None,
+        name: str | None = None,
+        ref_line: bool = True,
+        reference_color: Any = None,
+        above_color: Any = None,
+        below_color: Any = None,
+        **kwargs: Any,
+    ) -> "CalibrationDisplay":
         """Draw the diagram, or add it to one that `ax` holds.
 
         The result is the display itself, with `line_`, `ax_` and `figure_`.
@@ -168,13 +180,24 @@ class CalibrationDisplay:
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any,
+        cls,
+        estimator: Any,
         X: Any,  # scikit-learn's name
         y: Any,
-        *, n_bins: Any = 15, strategy: str = "uniform", pos_label: Any = None, name: str | None = None,
-        ax: "Axes | None" = None, ref_line: bool = True, prob: float = 0.95, model: str = DEFAULT_MODEL,
-        draws: int = 4000, rng: Any = None, weights: Any = None, **kwargs: Any,
-    ) -> "CalibrationDisplay":  # fmt: skip
+        *,
+        n_bins: Any = 15,
+        strategy: str = "uniform",
+        pos_label: Any = None,
+        name: str | None = None,
+        ax: "Axes | None" = None,
+        ref_line: bool = True,
+        prob: float = 0.95,
+        model: str = DEFAULT_MODEL,
+        draws: int = 4000,
+        rng: Any = None,
+        weights: Any = None,
+        **kwargs: Any,
+    ) -> "CalibrationDisplay":
         """Evaluate a fitted classifier on data and draw the diagram.
 
         With two classes, the target is ``event``: is the positive class as frequent as stated? With more classes and no
@@ -240,10 +263,23 @@ class CalibrationDisplay:
 
     @classmethod
     def from_predictions(
-        cls, y_true: Any, y_prob: Any, *, n_bins: Any = 15, strategy: str = "uniform", pos_label: Any = None,
-        name: str | None = None, ax: "Axes | None" = None, ref_line: bool = True, prob: float = 0.95,
-        model: str = DEFAULT_MODEL, draws: int = 4000, rng: Any = None, weights: Any = None, **kwargs: Any,
-    ) -> "CalibrationDisplay":  # fmt: skip
+        cls,
+        y_true: Any,
+        y_prob: Any,
+        *,
+        n_bins: Any = 15,
+        strategy: str = "uniform",
+        pos_label: Any = None,
+        name: str | None = None,
+        ax: "Axes | None" = None,
+        ref_line: bool = True,
+        prob: float = 0.95,
+        model: str = DEFAULT_MODEL,
+        draws: int = 4000,
+        rng: Any = None,
+        weights: Any = None,
+        **kwargs: Any,
+    ) -> "CalibrationDisplay":
         """Evaluate predictions and draw the diagram.
 
         Parameters

@@ -208,9 +208,15 @@ def bin_table(evaluation: Evaluation) -> list[dict[str, Any]]:
     counts = evaluation.counts
     ends = np.where(counts.occupied, Draws(evaluation.bin_draws.accuracy).interval(PROB), np.nan)
     columns = {
-        "low": counts.bins.edges[:-1], "high": counts.bins.edges[1:], "n": counts.n, "k": counts.k,
-        "mean_confidence": counts.mean_confidence, "accuracy": evaluation._observed_accuracy,
-        "accuracy_low": ends[0], "accuracy_high": ends[1], **evaluation._bin_columns(),
-    }  # fmt: skip
+        "low": counts.bins.edges[:-1],
+        "high": counts.bins.edges[1:],
+        "n": counts.n,
+        "k": counts.k,
+        "mean_confidence": counts.mean_confidence,
+        "accuracy": evaluation._observed_accuracy,
+        "accuracy_low": ends[0],
+        "accuracy_high": ends[1],
+        **evaluation._bin_columns(),
+    }
     rows = zip(*(np.asarray(column).tolist() for column in columns.values()), strict=True)
     return [dict(zip(columns, row, strict=True)) for row in rows]

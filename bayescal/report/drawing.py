@@ -283,9 +283,15 @@ def require_axes(name: str, ax: Any) -> "Axes":
 
 
 def headline(
-    ax: "Axes", evaluation: Evaluation | ClasswiseEvaluation, prob: float, *, above: float, note: str = "",
-    small: bool = False, name: str = "",
-) -> None:  # fmt: skip
+    ax: "Axes",
+    evaluation: Evaluation | ClasswiseEvaluation,
+    prob: float,
+    *,
+    above: float,
+    note: str = "",
+    small: bool = False,
+    name: str = "",
+) -> None:
     """Write the result as the title and the question below it in smaller type; in small axes only the result."""
     low, high = evaluation.ece.interval(prob)
     mean, low, high = _render.numbers(evaluation.ece.mean(), low, high)

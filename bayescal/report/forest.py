@@ -66,10 +66,17 @@ def forest(names: Sequence[str], values: Floats, prob: float = 0.95) -> Forest:
 
 @public
 def plot_forest(
-    evaluations: Mapping[Any, Evaluation] | ClasswiseEvaluation, ax: "Axes | None" = None, *,
-    estimand: EstimandLike = "ece", prob: float = 0.95, most: int | None = None, order: str | None = None,
-    color: Any = None, reference_color: Any = None, beside: GroupedEvaluation | None = None,
-) -> "Axes":  # fmt: skip
+    evaluations: Mapping[Any, Evaluation] | ClasswiseEvaluation,
+    ax: "Axes | None" = None,
+    *,
+    estimand: EstimandLike = "ece",
+    prob: float = 0.95,
+    most: int | None = None,
+    order: str | None = None,
+    color: Any = None,
+    reference_color: Any = None,
+    beside: GroupedEvaluation | None = None,
+) -> "Axes":
     """Draw one row per group or class: mean (dot), interval (thin bar) and interval of probability 1/2 (thick bar).
 
     Parameters
@@ -154,9 +161,14 @@ def write_label(ax: "Axes", rows: Forest, texts: Iterable[str], *, small: bool) 
 
 
 def draw_beside(
-    ax: "Axes", labels: Sequence[Any], chosen: Sequence[int], beside: GroupedEvaluation, estimand: EstimandLike,
-    prob: float, color: str,
-) -> None:  # fmt: skip
+    ax: "Axes",
+    labels: Sequence[Any],
+    chosen: Sequence[int],
+    beside: GroupedEvaluation,
+    estimand: EstimandLike,
+    prob: float,
+    color: str,
+) -> None:
     """Draw thin bars and small dots of the same groups below the rows of `draw_forest`."""
     if not isinstance(beside, GroupedEvaluation):
         raise TypeError(

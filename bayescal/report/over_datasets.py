@@ -26,9 +26,13 @@ def rank_rows(result: ComparisonOverDatasets, estimand: EstimandLike = "ece", pr
 
 
 def difference_rows(
-    result: ComparisonOverDatasets, first: str | None = None, second: str | None = None, *,
-    estimand: EstimandLike = "ece", prob: float = 0.95,
-) -> Forest:  # fmt: skip
+    result: ComparisonOverDatasets,
+    first: str | None = None,
+    second: str | None = None,
+    *,
+    estimand: EstimandLike = "ece",
+    prob: float = 0.95,
+) -> Forest:
     """Compute differences of two classifiers: one row per data set, their mean, and the population."""
     population = result.population(first, second, estimand)
     differences, mean = result.differences(first, second, estimand), result.difference(first, second, estimand)
@@ -40,9 +44,16 @@ def difference_rows(
 
 @public
 def plot_over_datasets(
-    result: ComparisonOverDatasets, ax: "Axes | None" = None, *, first: str | None = None, second: str | None = None,
-    estimand: EstimandLike = "ece", prob: float = 0.95, color: Any = None, reference_color: Any = None,
-) -> "Axes":  # fmt: skip
+    result: ComparisonOverDatasets,
+    ax: "Axes | None" = None,
+    *,
+    first: str | None = None,
+    second: str | None = None,
+    estimand: EstimandLike = "ece",
+    prob: float = 0.95,
+    color: Any = None,
+    reference_color: Any = None,
+) -> "Axes":
     """Draw mean ranks over data sets with intervals, or the difference of two classifiers on each data set.
 
     Parameters

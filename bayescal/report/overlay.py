@@ -103,10 +103,18 @@ def _same_target(members: Mapping[Any, Evaluation]) -> None:
 
 
 def add_evaluation(
-    ax: "Axes", evaluation: Evaluation, name: str | None, *, prob: float, ref_line: bool = True,
-    style: Mapping[str, Any] | None = None, about: str = "", reference_color: Any = None, above_color: Any = None,
+    ax: "Axes",
+    evaluation: Evaluation,
+    name: str | None,
+    *,
+    prob: float,
+    ref_line: bool = True,
+    style: Mapping[str, Any] | None = None,
+    about: str = "",
+    reference_color: Any = None,
+    above_color: Any = None,
     below_color: Any = None,
-) -> "Line2D":  # fmt: skip
+) -> "Line2D":
     """Add an evaluation to the diagram on axes, which is prepared if needed; return the line through its points."""
     points, diagram = diagrams.reliability_points(evaluation, prob), getattr(ax, STATE, None)
     if diagram is not None and diagram.below not in ax.child_axes:  # the user has cleared the axes
@@ -177,9 +185,14 @@ def known_properties(where: str, words: Collection[str]) -> None:
 
 
 def _line(
-    ax: "Axes", evaluation: Evaluation, points: diagrams.ReliabilityPoints, name: str | None, place: int, prob: float,
+    ax: "Axes",
+    evaluation: Evaluation,
+    points: diagrams.ReliabilityPoints,
+    name: str | None,
+    place: int,
+    prob: float,
     style: dict[str, Any],
-) -> "Line2D":  # fmt: skip
+) -> "Line2D":
     """Make the line of an evaluation; nothing is drawn yet, so that a wrong style leaves the axes as they are."""
     from matplotlib.cbook import normalize_kwargs
     from matplotlib.lines import Line2D

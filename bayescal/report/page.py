@@ -103,9 +103,13 @@ REFUSED_ROWS = "0 (an input with an invalid row is refused as a whole)"
 
 
 def page(
-    result: _presented.Presented, *, estimand: EstimandLike = "ece", parameters: Mapping[str, Any] | None = None,
-    notes: Iterable[str] = (), more: Iterable[Table] = (),
-) -> str:  # fmt: skip
+    result: _presented.Presented,
+    *,
+    estimand: EstimandLike = "ece",
+    parameters: Mapping[str, Any] | None = None,
+    notes: Iterable[str] = (),
+    more: Iterable[Table] = (),
+) -> str:
     """Return the page of a result as HTML. It has no date, and the same result gives the same text."""
     _packages.require("jinja2", "matplotlib")
     from markupsafe import Markup
@@ -117,8 +121,12 @@ def page(
     # the script is the text between the tags, with the line break that the template has before it
     digest = base64.b64encode(hashlib.sha256(f"\n{script}".encode()).digest()).decode()
     return _render.filled(
-        template, title=content.title, file=_in_words((parameters or {}).get("file", "")), sheet=content.sheet,
-        lead=content.lead, tables=[*content.tables, *more],
+        template,
+        title=content.title,
+        file=_in_words((parameters or {}).get("file", "")),
+        sheet=content.sheet,
+        lead=content.lead,
+        tables=[*content.tables, *more],
         pictures=[
             {"caption": each.caption, "wide": each.wide, "svg": inline_svg(each.draw, f"picture{i}")}
             for i, each in enumerate(content.pictures, start=1)
@@ -128,7 +136,7 @@ def page(
         style=Markup(style),  # a file of this package
         script=Markup(script),
         script_hash=f"sha256-{digest}",
-    )  # fmt: skip
+    )
 
 
 def save_page(result: _presented.Presented, path: str | Path, **options: Any) -> Path:

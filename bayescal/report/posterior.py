@@ -101,9 +101,16 @@ def posterior_shapes(
 
 @public
 def plot_posterior(
-    evaluation: Evaluation | ClasswiseEvaluation, ax: "Axes | None" = None, *, prob: float = 0.95, prior: bool = False,
-    color: Any = None, prior_color: Any = None, null_color: Any = None, reference_color: Any = None,
-) -> "Axes":  # fmt: skip
+    evaluation: Evaluation | ClasswiseEvaluation,
+    ax: "Axes | None" = None,
+    *,
+    prob: float = 0.95,
+    prior: bool = False,
+    color: Any = None,
+    prior_color: Any = None,
+    null_color: Any = None,
+    reference_color: Any = None,
+) -> "Axes":
     """Draw the posterior of the ECE, and the null distribution of the plug-in value below it.
 
     Above, the posterior with its mean (dot) and equal-tailed interval (bar). Below, lighter, the null distribution: the
@@ -192,7 +199,13 @@ def _draw_plug_in(ax: "Axes", plug_in: float, right: float, color: str) -> None:
     ax.axvline(plug_in, color=color, linewidth=1.5, linestyle="--")
     on_left = plug_in > right / 2
     ax.annotate(
-        f"plug-in {_render.number(plug_in)}", (plug_in, 1), xycoords=("data", "axes fraction"),
-        xytext=(-4 if on_left else 4, -2), textcoords="offset points",
-        ha="right" if on_left else "left", va="top", color=color, fontsize=drawing.SMALL,
-    )  # fmt: skip
+        f"plug-in {_render.number(plug_in)}",
+        (plug_in, 1),
+        xycoords=("data", "axes fraction"),
+        xytext=(-4 if on_left else 4, -2),
+        textcoords="offset points",
+        ha="right" if on_left else "left",
+        va="top",
+        color=color,
+        fontsize=drawing.SMALL,
+    )

@@ -23,9 +23,15 @@ type Several = Mapping[Any, Evaluation] | Sequence[Evaluation] | Compared | BinS
 
 @public
 def plot_reliability(
-    evaluation: Evaluation | Several, ax: Any = None, *, prob: float = 0.95, color: Any = None,
-    reference_color: Any = None, above_color: Any = None, below_color: Any = None,
-) -> "Axes | Array":  # fmt: skip
+    evaluation: Evaluation | Several,
+    ax: Any = None,
+    *,
+    prob: float = 0.95,
+    color: Any = None,
+    reference_color: Any = None,
+    above_color: Any = None,
+    below_color: Any = None,
+) -> "Axes | Array":
     """Draw a reliability diagram: accuracy against confidence with a credible bar for each bin.
 
     Dots are what was observed, at the bin's mean confidence; bars are credible intervals of the accuracy. For a
@@ -112,8 +118,10 @@ def plot_reliability(
     ['2 equal-width bins', '2 equal-mass bins']
     """
     colors: dict[str, Any] = {
-        "reference_color": reference_color, "above_color": above_color, "below_color": below_color,
-    }  # fmt: skip
+        "reference_color": reference_color,
+        "above_color": above_color,
+        "below_color": below_color,
+    }
     named = several(evaluation)
     if named is not None and (np.iterable(ax) or (ax is None and isinstance(evaluation, BinSensitivity))):
         unnamed = isinstance(evaluation, list | tuple)
@@ -162,9 +170,15 @@ def _axes_for(names: Sequence[str], ax: Any) -> Array:
 
 
 def _plot_one(
-    evaluation: Evaluation, ax: "Axes | None", prob: float, color: Any, colors: dict[str, Any], *,
-    scales: diagram.Scales | None = None, name: str = "",
-) -> "Axes":  # fmt: skip
+    evaluation: Evaluation,
+    ax: "Axes | None",
+    prob: float,
+    color: Any,
+    colors: dict[str, Any],
+    *,
+    scales: diagram.Scales | None = None,
+    name: str = "",
+) -> "Axes":
     """Draw one evaluation, with a headline; `scales` and `name` for one of several side by side."""
     points = diagram.reliability_points(evaluation, prob)
     scales = scales or diagram.common_scales([points])

@@ -104,11 +104,13 @@ def _classifiers(axis: str, each: Sequence[Mapping[str, Any]], column: str, best
     header = (column, "mean", "sd", "2.5 %", "97.5 %", "P(best)", "rank")
     rows = [
         [
-            _render.name(row[axis]), *_render.numbers(*(row[column] for column in ("mean", "sd", "low", "high"))),
-            _share(row["p_best"]), f"{row['rank']:.2f}",
+            _render.name(row[axis]),
+            *_render.numbers(*(row[column] for column in ("mean", "sd", "low", "high"))),
+            _share(row["p_best"]),
+            f"{row['rank']:.2f}",
         ]
         for row in each
-    ]  # fmt: skip
+    ]
     note = (
         f"P(best) is the probability that the {axis} has the {best} of all, by any margin. The rank is the expected "
         "rank; 1 is the best."

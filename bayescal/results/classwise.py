@@ -342,11 +342,13 @@ class ClasswiseEvaluation(Evaluations):
         """
         posterior = {"classwise_ece": self.ece, "marginal_error": self.marginal_error, "ece": self.by_class}
         return _arviz.datatree(
-            posterior, observed={"n_positive": np.array([c.k.sum() for c in self.counts])},
-            constant={"plug_in_ece": self._plug_in_by_class, "frequency": self._frequency}, along="class",
+            posterior,
+            observed={"n_positive": np.array([c.k.sum() for c in self.counts])},
+            constant={"plug_in_ece": self._plug_in_by_class, "frequency": self._frequency},
+            along="class",
             coords={"class": list(self.classes)},
             attrs={"spec": self.spec, "model": self.model, "target": "classwise", "plug_in_ece_mean": self.plug_in},
-        )  # fmt: skip
+        )
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
         """Return the sentence, table and remarks that printing shows, as data; with `whole`, all rows."""

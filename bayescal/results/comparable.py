@@ -229,10 +229,12 @@ def same_spec(evaluations: Mapping[str, Evaluation], argument: str = "evaluation
 
 
 _MUST_AGREE: dict[str, Callable[[Evaluation], Any]] = {
-    "target": lambda e: e.counts.target, "horizon": lambda e: e._horizon,
+    "target": lambda e: e.counts.target,
+    "horizon": lambda e: e._horizon,
     "model": lambda e: f"{e.model} {e.posterior.prior}".strip(),
     "number of bins": lambda e: "their own" if e.counts.bins.kind == VALUES else len(e.counts.bins),
-    "kind of bins": lambda e: e.counts.bins.kind, "closed side of bins": lambda e: e.counts.bins.closed,
+    "kind of bins": lambda e: e.counts.bins.kind,
+    "closed side of bins": lambda e: e.counts.bins.closed,
     "edges": lambda e: "their own" if e.counts.bins.kind in FROM_ROWS else e.counts.bins.edges.tolist(),
     "number of draws": lambda e: len(e.bin_draws),
-}  # fmt: skip
+}

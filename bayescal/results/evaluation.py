@@ -565,10 +565,12 @@ class Evaluation(ModelChecks, _presented.Presented):
         rows = [
             [f"{value:.6g}", *map(str, numbers), *(_render.number(each, decimals) for each in shares)]
             for value, numbers, shares in zip(
-                counts.mean_confidence, zip(*(getattr(counts, name) for name in self._bin_rows.values()), strict=True),
-                zip(accuracy.mean(), *accuracy.interval(0.95), self._observed_accuracy, strict=True), strict=True,
+                counts.mean_confidence,
+                zip(*(getattr(counts, name) for name in self._bin_rows.values()), strict=True),
+                zip(accuracy.mean(), *accuracy.interval(0.95), self._observed_accuracy, strict=True),
+                strict=True,
             )
-        ]  # fmt: skip
+        ]
         header = (stated, *self._bin_rows, happened, "2.5 %", "97.5 %", "observed")
         return _render.Sheet("", "", header, [row for row, kept in zip(rows, counts.occupied, strict=True) if kept])
 

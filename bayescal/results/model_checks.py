@@ -280,9 +280,12 @@ class ModelChecks:
         return left_out(self._this.counts, self._this.posterior, self._this.bin_draws)
 
     def sensitivity(
-        self, models: str | Sequence[str] = ("shrinkage", "dirichlet"),
-        priors: Mapping[str, Mapping[str, Mapping[str, Any]]] | None = None, *, estimand: EstimandLike = "ece",
-    ) -> "ModelSensitivity":  # fmt: skip
+        self,
+        models: str | Sequence[str] = ("shrinkage", "dirichlet"),
+        priors: Mapping[str, Mapping[str, Mapping[str, Any]]] | None = None,
+        *,
+        estimand: EstimandLike = "ece",
+    ) -> "ModelSensitivity":
         """Evaluate the same counts under several models and priors.
 
         The result has one evaluation per model and prior, with as many draws from the same seed; this evaluation is
@@ -355,7 +358,8 @@ def evaluation_tree(
     observed_means = {"mean_confidence": counts.mean_confidence, "observed_accuracy": counts.accuracy}
     numbers = {"n_rows": counts.n, "n_positive": counts.k, "effective_n": counts.effective_n}
     tree = _arviz.datatree(
-        _variables(evaluation), observed={} if predictive else numbers,
+        _variables(evaluation),
+        observed={} if predictive else numbers,
         constant={
             **{f"{k}_edge": v for k, v in edges.items()},
             **{f"{k}_of_bin": v for k, v in observed_means.items()},
@@ -363,9 +367,12 @@ def evaluation_tree(
         },
         along="bin",
         coords={"bin": np.arange(len(counts.bins)), **edges, "n": counts.n, "mean_confidence": counts.mean_confidence},
-        attrs=attrs, sample_stats=sample_stats, curves=curves, kept=evaluation.bin_draws.mass.any(axis=0),
+        attrs=attrs,
+        sample_stats=sample_stats,
+        curves=curves,
+        kept=evaluation.bin_draws.mass.any(axis=0),
         prior=None if under_prior is None else _variables(under_prior),
-    )  # fmt: skip
+    )
     if predictive:
         _add_predictive(tree, evaluation, under_prior, by_row=predictive == ROWS)
     return tree

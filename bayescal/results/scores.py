@@ -315,11 +315,13 @@ class ScoreComparison(Judged):
         """
         scores = self.scores.values()
         return _arviz.datatree(
-            {"score": self._values}, observed={"n_rows": np.array([each.n_rows for each in scores])},
-            constant={"observed_score": np.array([each.observed for each in scores])}, along=self.axis,
+            {"score": self._values},
+            observed={"n_rows": np.array([each.n_rows for each in scores])},
+            constant={"observed_score": np.array([each.observed for each in scores])},
+            along=self.axis,
             coords={self.axis: np.array(self.names)},
             attrs={"spec": self.spec, "score": self._first.name, "rope": self.rope},
-        )  # fmt: skip
+        )
 
     def sentence(self, prob: float = 0.95) -> str:
         """Return the verdict on the best classifier and the second best, in words.

@@ -264,12 +264,21 @@ class ModelSensitivity(Choices[ModelChoice, Any]):
             difference, error = loo.minus(best)
             tested = isinstance(posterior, HasHypotheses)
             row = {
-                "model": model, "prior": prior, "mean": draws.mean(), "sd": draws.sd(), "low": low, "high": high,
-                "log_marginal": posterior.log_marginal_likelihood, "elpd_loo": loo.elpd, "se_loo": loo.se,
-                "p_loo": loo.p, "elpd_difference": difference, "se_difference": error,
+                "model": model,
+                "prior": prior,
+                "mean": draws.mean(),
+                "sd": draws.sd(),
+                "low": low,
+                "high": high,
+                "log_marginal": posterior.log_marginal_likelihood,
+                "elpd_loo": loo.elpd,
+                "se_loo": loo.se,
+                "p_loo": loo.p,
+                "elpd_difference": difference,
+                "se_difference": error,
                 "prior_odds": posterior.prior_odds if tested else float("nan"),
                 "p_calibrated": posterior.p_calibrated if tested else float("nan"),
-            }  # fmt: skip
+            }
             rows.append(row)
         return rows
 
