@@ -12,8 +12,7 @@ from bayescal import _checks
 from bayescal._arrays import Floats, Ints
 from bayescal.draws import BinDraws
 
-#: For logits only, confidences are clipped to this distance from 0 and 1.
-LOGIT_MARGIN = 1e-9
+LOGIT_MARGIN = 1e-9  #: For logits only, confidences are clipped to this distance from 0 and 1.
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,7 @@ from bayescal.stats.clusters import clusters_of, square
 from bayescal.stats.contract import Counts, HasSpread, Paired
 from bayescal.stats.sums import cosine
 
-#: Smallest degrees of freedom, if one cluster has nearly all rows.
-LEAST_FREEDOM = 0.001
+LEAST_FREEDOM = 0.001  #: Smallest degrees of freedom, if one cluster has nearly all rows.
 #: Prior of each of the four joint outcomes of two classifiers, so that the prior of each accuracy is Beta(1/2, 1/2).
 OF_FOUR = 0.25
 

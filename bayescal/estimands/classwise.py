@@ -9,8 +9,7 @@ from bayescal import _checks
 from bayescal._arrays import Bools
 from bayescal.draws import Draws
 
-#: Largest share of draws in which all classes are exactly calibrated.
-MOST_EXACT = 0.05
+MOST_EXACT = 0.05  #: Largest share of draws in which all classes are exactly calibrated.
 
 
 def jointly_exact(log_bayes_factors: ArrayLike, n_draws: int, *, rng: Any = None) -> Bools:

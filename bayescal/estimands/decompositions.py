@@ -18,10 +18,8 @@ from bayescal.stats.losses import total_without_squares
 class IsotonicFit:
     """Isotonic regression of outcomes on confidences."""
 
-    #: Distinct confidences of rows with positive weight, increasing, shape (n_levels,).
-    confidence: Floats
-    #: Sums of weights by outcome, shape (2, n_levels).
-    weight: Floats
+    confidence: Floats  #: Distinct confidences of rows with positive weight, increasing, shape (n_levels,).
+    weight: Floats  #: Sums of weights by outcome, shape (2, n_levels).
     #: The non-decreasing function of the confidence with the smallest Brier score, at each distinct confidence.
     fitted: Floats
 

@@ -29,8 +29,7 @@ def _of_bins[**P](function: Callable[P, Draws]) -> Callable[P, Draws]:
     return checked
 
 
-#: Tolerance for rounding of sums of masses.
-ROUNDING = 1e-9
+ROUNDING = 1e-9  #: Tolerance for rounding of sums of masses.
 #: Bins of the examples below: two draws of three bins, the last of which has no rows.
 EXAMPLE = BinDraws(
     mass=np.array([[0.5, 0.3, 0.2], [0.25, 0.5, 0.25]]),
@@ -234,8 +233,7 @@ def largest_error(bin_draws: BinDraws, share: float = 0.0) -> Draws:
     return Draws(gap[each, largest_first[each, enough.argmax(axis=1)]], "largest_error")
 
 
-#: Share of the population that must have an error for `e90_bins` to count it.
-SHARE_OF_E90 = 0.1
+SHARE_OF_E90 = 0.1  #: Share of the population that must have an error for `e90_bins` to count it.
 
 
 @estimand(

@@ -23,8 +23,7 @@ Better = Literal["smaller", "larger", "nearest zero"]
 NEEDS = (*KINDS, "outcomes", "predictions", "thresholds", "labelled rows")
 #: What the ranks of rows in clusters must hold, by need.
 OF_CLUSTERS = {"outcomes": "design_effect", "labelled rows": "by_cluster"}
-#: Most bins whose edges are thresholds: the time grows with their square.
-MOST_BINS = 200
+MOST_BINS = 200  #: Most bins whose edges are thresholds: the time grows with their square.
 #: Targets whose confidence is the probability of an event, not the confidence in a prediction.
 EVENTS = ("event", "classwise")
 #: The target whose event differs between classifiers, and the words of this event.

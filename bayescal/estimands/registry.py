@@ -28,11 +28,9 @@ RESERVED = frozenset({
     "spec", "sub_model", "sub_models", "summary", "table", "to_datatree", "to_dict", "to_frame", "to_html",
     "to_json", "to_latex", "to_pymc", "under_prior", "weight_report", "window", "worst_regret",
 })  # fmt: skip
-#: Former names of estimands, for messages.
-FORMER = {"max_error": "e90_bins"}
+FORMER = {"max_error": "e90_bins"}  #: Former names of estimands, for messages.
 _REGISTRY: dict[str, Estimand] = {}
-#: Shortest beginning of a name that is completed, as "brier" is to "brier_score".
-SHORTEST = 4
+SHORTEST = 4  #: Shortest beginning of a name that is completed, as "brier" is to "brier_score".
 
 
 @public

@@ -16,8 +16,7 @@ from bayescal.stats.clusters import refuse_clusters
 from bayescal.stats.contract import Counts
 from bayescal.stats.sums import ratio
 
-#: Fewest (effective) rows on each side of a threshold whose regret is stated by itself.
-FEWEST_ROWS_PER_SIDE = 5
+FEWEST_ROWS_PER_SIDE = 5  #: Fewest (effective) rows on each side of a threshold whose regret is stated by itself.
 
 
 def regret_draws(bins: BinDraws, threshold: float, first: int) -> Floats:

@@ -18,8 +18,7 @@ from bayescal.stats.clusters import ClusterSums, clusters_of, covariance_of_mean
 from bayescal.stats.contract import Counts, Paired
 from bayescal.stats.losses import KINDS, LossSums
 
-#: Minimum effective number of rows to estimate the variance of a mean loss.
-LEAST_ROWS = 3
+LEAST_ROWS = 3  #: Minimum effective number of rows to estimate the variance of a mean loss.
 #: Minimum squared coefficient of variation of a Gamma distribution, whose shape would otherwise be infinite.
 LEAST_VARIATION = 1e-12
 UNKNOWN = "the variance of a mean loss between clusters is unknown: one cluster has nearly all rows."

@@ -27,8 +27,7 @@ from bayescal.stats.ranks import Ranks
 CELLS = 512
 #: Rows of the prior, and the share of them in the cells with the largest and the smallest confidences.
 PRIOR_ROWS, AT_ENDS = 2.0, 0.9
-#: Parts of the rows with equal shares, for which the weight of a row of the prior is computed.
-PARTS = 10
+PARTS = 10  #: Parts of the rows with equal shares, for which the weight of a row of the prior is computed.
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,16 +10,13 @@ from bayescal._arrays import Floats
 from bayescal.draws import BinDraws
 from bayescal.stats.contract import Paired
 
-#: Correlation of the residuals of two linear fits = (similarity of the gap profiles) ** this power.
-LIKENESS_POWER = 4
-#: Relative ridge penalty of the linear fits; with it, bins whose draws do not vary get coefficients of 0.
-RIDGE = 1e-9
+LIKENESS_POWER = 4  #: Correlation of the residuals of two linear fits = (similarity of the gap profiles) ** this power.
+RIDGE = 1e-9  #: Relative ridge penalty of the linear fits; with it, bins whose draws do not vary get coefficients of 0.
 #: Correlations above 1 minus this are set to 1, so that rounding does not separate two names of one classifier.
 SAME = 1e-9
 #: Eigenvalues below this are set to 0; rounding would otherwise separate perfectly correlated quantities.
 ROUNDING = 1e-12
-#: Draws that are made correlated at a time.
-ROWS = 512
+ROWS = 512  #: Draws that are made correlated at a time.
 #: Share of the variance of the errors that all classes of a classifier have in common, besides the correlation over
 #: rows. A cause of over-confidence in one class often acts on all classes; posteriors of single classes cannot show it.
 COMMON_CAUSE = 0.3

@@ -7,8 +7,7 @@ import numpy as np
 
 from bayescal._arrays import Floats, Generator
 
-#: Degrees of freedom of the half-t prior of the standard deviation between data sets.
-DEGREES = 4.0
+DEGREES = 4.0  #: Degrees of freedom of the half-t prior of the standard deviation between data sets.
 #: Ends of the grid of the standard deviation in units of its prior scale, and number of nodes, equidistant in its
 #: logarithm.
 LOWEST, HIGHEST, NODES = 1e-6, 100.0, 600

@@ -29,11 +29,9 @@ class ProperScore:
 
     name: str
     convention: str
-    #: Loss of the second half row of the prior, and the largest loss; see `MultiClassScore`.
-    prior_loss: float
-    largest: float
-    #: Takes validated rows; returns the loss of each, shape (n_rows,).
-    of_rows: Callable[[ClassRows], Floats]
+    prior_loss: float  #: Loss of the second half row of the prior; see `MultiClassScore`.
+    largest: float  #: The largest loss.
+    of_rows: Callable[[ClassRows], Floats]  #: Takes validated rows; returns the loss of each, shape (n_rows,).
     #: Takes a block of probabilities; returns the loss of every row if its label were each class, of the same shape.
     of_classes: Callable[[Floats], Floats]
 

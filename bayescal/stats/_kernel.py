@@ -22,8 +22,7 @@ FAST_INDEX_BINS = 100_000
 #: Rows per task of a thread, so that their logarithms stay in the cache. Sums of tasks are added in order, so the
 #: result does not depend on the number of threads.
 SPAN = 4 * CHUNK
-#: Maximum number of rows of a chunk, and so of a task, with many bins.
-LONG_SPAN = 64 * CHUNK
+LONG_SPAN = 64 * CHUNK  #: Maximum number of rows of a chunk, and so of a task, with many bins.
 #: Up to this number of bins, deviations from the midpoint are computed from the product c M, with errors below 1e-12 of
 #: a bin width.
 FEW_BINS = 4096
@@ -32,13 +31,11 @@ FEW_BINS = 4096
 SUMS_AT_ONCE = 512
 #: Minimum number of cells of the lookup grid for custom edges, or for more than FEW_BINS bins; at least four per bin.
 GRID = 4096
-#: Approximate time of numpy per row; see `bayescal._loops`.
-SECONDS_A_ROW = 8e-9
+SECONDS_A_ROW = 8e-9  #: Approximate time of numpy per row; see `bayescal._loops`.
 #: Number of sums per bin and outcome: rows, w d, w d^2, w l^2, w g, w g^2, w, w^2 (weight w, deviation d, squared error
 #: l, log g of the probability of the outcome). Those of g are 0 for all classes of a matrix.
 FIELDS = 8
-#: Places of the sums of g and g^2.
-LOGS = slice(4, 6)
+LOGS = slice(4, 6)  #: Places of the sums of g and g^2.
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,15 +20,12 @@ from bayescal.stats.query.class_sums import class_sums
 from bayescal.stats.query.row_sums import bins_before_rows
 from bayescal.stats.sums import sums_at
 
-#: Rows per chunk, so that temporary arrays are small compared with the input.
-CHUNK = 16_384
+CHUNK = 16_384  #: Rows per chunk, so that temporary arrays are small compared with the input.
 #: Maximum number of cells (classes times bins) whose joint sums are kept: 1.8 MB. With more classes, the correlation of
 #: their errors changes the width of the interval of the mean by less than 1 %; see docs/explanation/classwise.md.
 MOST_CELLS = 480
-#: Mean squares of residuals below this are rounding errors of residuals of 0.
-ROUNDING = 1e-12
-#: Steps of a bisection; each halves the interval.
-STEPS = 80
+ROUNDING = 1e-12  #: Mean squares of residuals below this are rounding errors of residuals of 0.
+STEPS = 80  #: Steps of a bisection; each halves the interval.
 
 
 @public

@@ -180,8 +180,7 @@ def total_of[C](counts: Mapping[Any, C], require: Callable[[Any, str], None] = l
     return total
 
 
-#: Types that satisfy the protocol, whose check takes longer than that of other arguments.
-_ACCEPTED: set[type] = set()
+_ACCEPTED: set[type] = set()  #: Types that satisfy the protocol, whose check takes longer than that of other arguments.
 
 
 def require_counts(counts: Any, name: str = "counts") -> None:

@@ -27,10 +27,8 @@ from bayescal.stats.classwise import ClasswiseCounts
 from bayescal.stats.clusters import ClusterSums, CollectedCells, require_few
 from bayescal.stats.losses import KINDS, applied_by_name
 
-#: Number of labels of clusters among which numbers of a measurement are looked for.
-LABELS_SEEN = 1000
-#: Passes over the rows of a file.
-COUNTING, EDGES = "counting", "edges"
+LABELS_SEEN = 1000  #: Number of labels of clusters among which numbers of a measurement are looked for.
+COUNTING, EDGES = "counting", "edges"  #: Passes over the rows of a file.
 
 
 @dataclass(frozen=True)

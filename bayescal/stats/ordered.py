@@ -17,8 +17,7 @@ from bayescal.stats.sums import effective_number
 
 Keys = NDArray[np.unsignedinteger[Any]]
 
-#: Rows whose keys are made at once, in the cache of the processor.
-CHUNK = 2**14
+CHUNK = 2**14  #: Rows whose keys are made at once, in the cache of the processor.
 
 
 class Steps(Protocol):

@@ -21,10 +21,8 @@ from bayescal.stats.query.row_sums import bins_before_rows, framed, joint_of, lo
 from bayescal.stats.ranks import correlation_of_areas
 from bayescal.stats.sums import Coefficients, cosine, cosine_of, row_counts, summed_by_key, sums_at, unit_weights
 
-#: Rows per chunk.
-CHUNK = 65_536
-#: Rows per chunk for losses, so that temporary arrays stay in the second-level cache.
-LOSSES = 16_384
+CHUNK = 65_536  #: Rows per chunk.
+LOSSES = 16_384  #: Rows per chunk for losses, so that temporary arrays stay in the second-level cache.
 #: Correlations of areas over rows, and the influences in `Ranks`.
 CORRELATIONS = {"area_correlation": "influences", "risk_correlation": "risk_influences"}
 #: Maximum number of possible joint cells for an array of all of them; with more, only cells that occur are stored.
@@ -87,8 +85,7 @@ class PairedCounts(Counted):
     risk_correlation: float | None = field(default=None, compare=False)
 
     rows_field = "n"
-    #: The losses of rows with outcomes say how they vary.
-    loss_covariance = None
+    loss_covariance = None  #: The losses of rows with outcomes say how they vary.
 
     @classmethod
     def empty(cls, first: Any = 15, second: Any = None, *, target: str = "confidence") -> "PairedCounts":

@@ -12,8 +12,7 @@ from bayescal._meant import public
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import Bins
 
-#: The version changes whenever readers of the file have to change.
-SCHEMA = "bayescal.counts/2"
+SCHEMA = "bayescal.counts/2"  #: The version changes whenever readers of the file have to change.
 
 #: The package, whose files named `document.py` or in folders named `documents` register kinds when they are imported.
 PACKAGE = Path(__file__).parents[1]

@@ -25,17 +25,13 @@ from bayescal.stats.log_odds import logit
 
 #: Steps of the variational approximation, and the change of expected groups below which they end.
 STEPS, TOLERANCE = 200, 1e-4
-#: Weights drawn from the proposal; how much of the groups' evidence the proposal uses.
-PARTICLES, TEMPER = 1000, 0.5
+PARTICLES, TEMPER = 1000, 0.5  #: Weights drawn from the proposal; how much of the groups' evidence the proposal uses.
 #: Gibbs sweeps after resampling; how many weights are kept: for each centre at least, for all centres together at most,
 #: and numbers that the shares of one centre take.
 SWEEPS, LEAST_KEPT, MOST_KEPT, BUDGET = 4, 40, 1000, 300_000
-#: Smallest weight.
-LEAST = 1e-300
-#: Draws of the common curve.
-CENTRES = 10
-#: Seed of the draws of the weights.
-WEIGHTS_SEED = 1
+LEAST = 1e-300  #: Smallest weight.
+CENTRES = 10  #: Draws of the common curve.
+WEIGHTS_SEED = 1  #: Seed of the draws of the weights.
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,14 +40,10 @@ class Mixture:
 
     #: Marginal likelihoods, relative to the largest one of each group, shape (n_groups, n_components).
     evidence: Floats
-    #: Draws of the weights, if each group has its own component, shape (n_kept, n_components).
-    weights: Floats
-    #: Probabilities of the component that all groups have, if they have the same, shape (n_components,).
-    same: Floats
-    #: Share of the draws in which all groups have the same component, among those that are not apart.
-    together: float
-    #: Share of the draws in which all groups have the last component: they are evaluated alone.
-    apart: float = 0.0
+    weights: Floats  #: Draws of the weights, if each group has its own component, shape (n_kept, n_components).
+    same: Floats  #: Probabilities of the component that all groups have, if they have the same, shape (n_components,).
+    together: float  #: Share of the draws in which all groups have the same component, among those that are not apart.
+    apart: float = 0.0  #: Share of the draws in which all groups have the last component: they are evaluated alone.
 
     def shares(self) -> Floats:
         """Probability of every component for every group, shape (n_groups, n_components)."""
@@ -182,12 +174,9 @@ class AveragesModels(Posterior, HasHypotheses, Protocol):
 class Alone:
     """The posteriors that groups have without pooling."""
 
-    #: Posterior of each group, given its counts.
-    posteriors: Sequence[AveragesModels]
-    #: Bins with rows in some group, shape (n_bins,).
-    used: Bools
-    #: Mean confidences from which the pooled posterior measures gaps, shape (n_groups, n_used).
-    confidence: Floats
+    posteriors: Sequence[AveragesModels]  #: Posterior of each group, given its counts.
+    used: Bools  #: Bins with rows in some group, shape (n_bins,).
+    confidence: Floats  #: Mean confidences from which the pooled posterior measures gaps, shape (n_groups, n_used).
 
     @cached_property
     def log_evidence(self) -> Floats:
@@ -216,13 +205,10 @@ def _log_evidence(posterior: AveragesModels) -> float:
 class PooledDraws:
     """Joint draws of all groups."""
 
-    #: Masses and accuracies of the bins with rows in some group, shape (n_groups, n_draws, n_used).
-    mass: Floats
-    accuracy: Floats
-    #: Component of every group and centre of every draw.
-    chosen: Chosen
-    #: Intercepts and slopes, shape (n_groups, n_draws, 2).
-    deviation: Floats
+    mass: Floats  #: Masses of the bins with rows in some group, shape (n_groups, n_draws, n_used).
+    accuracy: Floats  #: Accuracies of these bins, of the same shape.
+    chosen: Chosen  #: Component of every group and centre of every draw.
+    deviation: Floats  #: Intercepts and slopes, shape (n_groups, n_draws, 2).
 
 
 @dataclass(frozen=True, eq=False)

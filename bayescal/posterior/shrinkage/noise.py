@@ -27,8 +27,7 @@ ROUNDS, MOST_CELLS, LEAST_CELLS, MOST_VALUES = 12, {1: 180, 2: 6000}, 1500, 600_
 #: A cell is relevant if its log mass is within HOPELESS of the largest, or if it is among the BEST cells with the
 #: largest log masses: on a coarse grid, the peak may lie between the centres of these cells.
 HOPELESS, BEST = 14.0, {1: 5, 2: 25}
-#: A bin is crowded if the distance of its mean confidence from 0 or 1 is below this, in bin widths.
-CROWDED = 0.1
+CROWDED = 0.1  #: A bin is crowded if the distance of its mean confidence from 0 or 1 is below this, in bin widths.
 #: Relative variance of 1 / p from which p is small where the grid is coarse. Its mean then is the reciprocal of the
 #: mean of p given all other rows, which is computed on a grid of its own.
 UNEVEN = 0.01

@@ -13,18 +13,15 @@ from bayescal.stats.log_odds import VALUE_FLOOR
 
 #: Number of cells of the grid of log amounts, and number of grids, each on the relevant part of the one before.
 CELLS, ROUNDS = 48, 4
-#: Cells whose log mass is this far below the largest are not relevant.
-HOPELESS = 18.0
+HOPELESS = 18.0  #: Cells whose log mass is this far below the largest are not relevant.
 
 
 class OffsetPrior(NamedTuple):
     """Constants of the prior of equal offsets."""
 
-    #: Range of the amount delta, to `largest`; its logarithm has a uniform prior.
-    least: float = 1e-4
-    largest: float = 0.7
-    #: Equally probable values of the probability that a bin is off.
-    rho: tuple[float, ...] = (0.25, 0.5, 1.0)
+    least: float = 1e-4  #: Smallest amount delta; its logarithm has a uniform prior.
+    largest: float = 0.7  #: Largest amount.
+    rho: tuple[float, ...] = (0.25, 0.5, 1.0)  #: Equally probable values of the probability that a bin is off.
 
 
 OFFSET_PRIOR = OffsetPrior()

@@ -29,10 +29,8 @@ from bayescal.posterior.shrinkage.sub_model import SamplerWarning as SamplerWarn
 from bayescal.stats.contract import Counts
 from bayescal.stats.log_odds import VALUE_FLOOR, logit
 
-#: Sub-models with a smaller probability are left out of moments.
-LEAST_OF_MOMENTS = 1e-8
-#: Number of importance draws for diagnostics.
-DIAGNOSTIC_DRAWS = 1000
+LEAST_OF_MOMENTS = 1e-8  #: Sub-models with a smaller probability are left out of moments.
+DIAGNOSTIC_DRAWS = 1000  #: Number of importance draws for diagnostics.
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,8 +8,7 @@ import numpy as np
 from bayescal import _checks
 from bayescal._arrays import Floats, Generator, Indices
 
-#: Prior weights of sub-models by family.
-Families = Mapping[str, Mapping[str, float]]
+Families = Mapping[str, Mapping[str, float]]  #: Prior weights of sub-models by family.
 
 #: Sub-models of independent bins: whether the sub-model has a drift, and its kind of residual.
 SUB_MODELS = {
@@ -62,23 +61,18 @@ FADE, TOLERATED = 0.5, 8.0
 class ShrinkagePrior:
     """Constants of the shrinkage prior; `shrinkage_posterior` describes them and their implications."""
 
-    #: Prior standard deviations of the drift's intercept and log slope.
-    intercept_sd: float = 0.5
-    log_slope_sd: float = 0.5
-    #: Scale of the half-Normal prior of tau under a dense residual.
-    dense_scale: float = 0.2
+    intercept_sd: float = 0.5  #: Prior standard deviation of the drift's intercept.
+    log_slope_sd: float = 0.5  #: Prior standard deviation of its log slope.
+    dense_scale: float = 0.2  #: Scale of the half-Normal prior of tau under a dense residual.
     #: Shape c of the prior density c tau^(c - 1) under a sparse residual, where each bin that is off has its own tau.
     sparse_shape: float = 0.5
     #: Equally probable values of the probability that a bin is off under a sparse residual.
     rho: tuple[float, ...] = (0.05, 0.15, 0.3, 0.5)
     #: Prior weights of the five sub-models of independent bins, in the order of `SUB_MODELS`.
     sub_model_weights: tuple[float, ...] = (1.0, 1.0, 1.0, 1.0, 1.0)
-    #: Prior odds of exact calibration against all other sub-models.
-    prior_odds: float = 1.0
-    #: Dirichlet parameter of each bin mass; None means 2 / M.
-    mass_alpha: float | None = None
-    #: Names of the sub-models that take part.
-    sub_models: tuple[str, ...] = (*NAMES, SATURATED)
+    prior_odds: float = 1.0  #: Prior odds of exact calibration against all other sub-models.
+    mass_alpha: float | None = None  #: Dirichlet parameter of each bin mass; None means 2 / M.
+    sub_models: tuple[str, ...] = (*NAMES, SATURATED)  #: Names of the sub-models that take part.
     #: Whether the families of `POOLED` form a linear pool; otherwise sub-models are averaged by marginal likelihood.
     pool: bool = True
 

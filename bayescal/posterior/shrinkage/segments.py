@@ -16,8 +16,7 @@ from scipy.special import expit, log_expit, ndtr
 from bayescal._arrays import Floats, Generator, Indices
 from bayescal.posterior.shrinkage.sub_model import GapSums, SubModelDraws, inverse_probabilities
 
-#: Largest absolute shift of the logit.
-LARGEST_SHIFT = 10.0
+LARGEST_SHIFT = 10.0  #: Largest absolute shift of the logit.
 #: Segments that are off are shifted from logits of at most this size, that of a confidence of 1 - 1e-4; otherwise a
 #: shift could not describe contrary outcomes at confidences of 0 and 1.
 FARTHEST_ORIGIN = 9.21
@@ -26,16 +25,12 @@ FARTHEST_ORIGIN = 9.21
 #: in place of FINENESS, because the absolute gap has a kink at 0.
 FINENESS, COARSEST, EVEN = 0.4, 0.06, 0.5
 FINE = 0.1
-#: Number of points on each side of 0 at which the spacing is computed.
-PLACES = 200
-#: Shifts within this many standard deviations of the observed shift of a bin are plausible for it.
-REACH = 9.0
-#: Number of quadrature points over the standard deviation tau of a shift.
-SCALES = 60
+PLACES = 200  #: Number of points on each side of 0 at which the spacing is computed.
+REACH = 9.0  #: Shifts within this many standard deviations of the observed shift of a bin are plausible for it.
+SCALES = 60  #: Number of quadrature points over the standard deviation tau of a shift.
 #: Maximum number of blocks. With more bins, several neighbouring bins form one block, which is not divided.
 BLOCKS = 128
-#: Largest probability of a change between two neighbouring blocks.
-LARGEST_RATE = 0.9
+LARGEST_RATE = 0.9  #: Largest probability of a change between two neighbouring blocks.
 
 
 class SegmentPrior(NamedTuple):
@@ -43,12 +38,10 @@ class SegmentPrior(NamedTuple):
 
     #: Equally probable values of the expected number of changes over all bins.
     changes: tuple[float, ...] = (1.0, 4.0, 16.0)
-    #: Prior probability that a segment is off.
-    off: float = 0.5
+    off: float = 0.5  #: Prior probability that a segment is off.
     #: The shift of a segment that is off is Normal(0, tau^2); the density of tau is proportional to tau^(shape - 1).
     shape: float = 0.5
-    #: Upper bound of tau.
-    largest_scale: float = 2.5
+    largest_scale: float = 2.5  #: Upper bound of tau.
 
 
 SEGMENT_PRIOR = SegmentPrior()

@@ -58,16 +58,12 @@ class SamplerWarning(UserWarning):
 class SubModelDraws(NamedTuple):
     """Draws of one sub-model."""
 
-    #: Accuracies, shape (n_draws, n_bins).
-    accuracy: Floats
+    accuracy: Floats  #: Accuracies, shape (n_draws, n_bins).
     #: Whether bins are off, that is, deviate from what the sub-model prescribes for all bins; of the same shape.
     off: Bools
-    #: The parameters of the sub-model, shape (n_draws,), with names from `PARAMETERS`.
-    parameters: dict[str, Floats]
-    #: Kish's effective number of importance draws.
-    effective: float
-    #: Share of the posterior mass that the integration did not resolve.
-    unfinished: float = 0.0
+    parameters: dict[str, Floats]  #: The parameters of the sub-model, shape (n_draws,), with names from `PARAMETERS`.
+    effective: float  #: Kish's effective number of importance draws.
+    unfinished: float = 0.0  #: Share of the posterior mass that the integration did not resolve.
 
     def warn_if_poor(self, name: str, probability: float) -> None:
         """Warn if the importance sample is poor, or if too much mass is unresolved."""

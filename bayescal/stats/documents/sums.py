@@ -20,8 +20,7 @@ from bayescal.stats.paired import PairedCounts
 from bayescal.stats.stored import bins_kinds, register_counts
 from bayescal.stats.sums import MOST_ROWS, by_bin, row_counts, unit_weights
 
-#: Bound of the rounding error of a sequential sum of 1e9 rows, relative to the sum of absolute values.
-ROUNDING = 1e-6
+ROUNDING = 1e-6  #: Bound of the rounding error of a sequential sum of 1e9 rows, relative to the sum of absolute values.
 TINY = float(np.finfo(np.float64).tiny)
 #: Sums of squared weights below `_rules.LARGEST_WEIGHT` over any number of rows are smaller; they can be added.
 LARGEST = 1e300
@@ -31,8 +30,7 @@ NEEDED = ("rows", "cells", "deviation", "deviation_sq", "losses")
 MAY_LACK = (*WEIGHTS, "log_losses", "clusters", "reading")
 #: Rounding (half a unit in the last place) can put a float16 confidence this far outside a bin with float64 edges.
 HALF_DIGIT = 2.0**-12
-#: Sums of losses that a document may lack.
-OPTIONAL = ("log_losses", "log_loss_difference")
+OPTIONAL = ("log_losses", "log_loss_difference")  #: Sums of losses that a document may lack.
 CLUSTERS = "clusters"
 _SUMS = [field.name for field in fields(ClusterSums) if field.name != "number"]
 _PAIRED = [field.name for field in fields(PairedClusters)]

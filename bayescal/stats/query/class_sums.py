@@ -18,12 +18,9 @@ from bayescal.stats.query import row_states
 from bayescal.stats.query.row_sums import Edges, Query, numpy_dtype, require_weight, rows_read, sums_of
 from bayescal.stats.sums import sums_at
 
-#: Maximum number of classes whose pairs are counted, by one part of a query per pair.
-MOST_IN_PAIRS = 12
-#: Integers from here on are not exact as floats.
-LARGEST_LABEL = 2.0**53
-#: Names of the columns of the query, and of the arguments in messages.
-LABEL, WEIGHTS = "label", "weights"
+MOST_IN_PAIRS = 12  #: Maximum number of classes whose pairs are counted, by one part of a query per pair.
+LARGEST_LABEL = 2.0**53  #: Integers from here on are not exact as floats.
+LABEL, WEIGHTS = "label", "weights"  #: Names of the columns of the query, and of the arguments in messages.
 
 
 def class_sums(

@@ -43,8 +43,7 @@ class Edges(Protocol):
         """Number of bins."""
 
 
-#: Key of the argument that names columns of labels, among the names of arguments.
-BY = "by"
+BY = "by"  #: Key of the argument that names columns of labels, among the names of arguments.
 
 
 @dataclass(frozen=True, eq=False)

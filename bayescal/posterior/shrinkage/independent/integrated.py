@@ -40,15 +40,11 @@ FIRST_CELL = 3.0
 #: HIDDEN_BY_CHANCE sqrt(n_bins). The bound evaluates every bin at its own best point in the cell, so
 #: chance alone makes it exceed the mass, by an amount that grows as sqrt(n_bins).
 HIDDEN, HIDDEN_BY_CHANCE = 14.0, 2.0
-#: Maximum number of rounds of halving, and of cells integrated before halving stops.
-MOST_ROUNDS = 80
-MOST_CELLS = 3000
-#: A tau has no lattice if its approximate log posterior mass is this far below the largest.
-NEGLIGIBLE = 15.0
+MOST_ROUNDS, MOST_CELLS = 80, 3000  #: Maximum numbers of rounds of halving, and of cells before halving stops.
+NEGLIGIBLE = 15.0  #: A tau has no lattice if its approximate log posterior mass is this far below the largest.
 #: Largest step in log tau between lattices of a dense residual; `_sparsest` determines whether a smaller one is needed.
 SMOOTH_STEP = 0.3
-#: Number of points times bins per batch, so that temporary arrays stay in the cache.
-CACHED = 50_000
+CACHED = 50_000  #: Number of points times bins per batch, so that temporary arrays stay in the cache.
 #: Largest number of bins whose likelihoods are multiplied before taking the log, each divided by the larger of its
 #: values for off and not off; and the exponent of ten below which such a product must not fall.
 BLOCK, LEAST_EXPONENT = 100, -300
@@ -224,20 +220,16 @@ def _nodes(frame: Frame, cells: Cells, log_density: Floats) -> Nodes:
 class Resolution(NamedTuple):
     """Step sizes of the quadrature rules."""
 
-    #: Step of the lattice of the drift without residual, in standard deviations.
-    drift: float = 0.5
+    drift: float = 0.5  #: Step of the lattice of the drift without residual, in standard deviations.
     #: Step of the lattices of the drift under a dense residual, one per tau, in standard deviations.
     dense_drift: float = 1.25
     #: Step of the tau of a dense residual, in units of 1 / sqrt(2 n_bins), its approximate posterior sd in log tau.
     tau: float = 1.7
-    #: Step of the tau of a bin that is off under a sparse residual, in log tau.
-    slab_tau: float = 0.45
-    #: Step between the nodes of `SlabTable`, in its transformed coordinate.
-    table: float = 0.22
+    slab_tau: float = 0.45  #: Step of the tau of a bin that is off under a sparse residual, in log tau.
+    table: float = 0.22  #: Step between the nodes of `SlabTable`, in its transformed coordinate.
     #: Tolerated error of a cell over the drift under a sparse residual, relative to the marginal likelihood.
     tolerance: float = 3e-5
-    #: Whether to halve all of these cells once more, in both directions, at the end.
-    cells_once_more: bool = False
+    cells_once_more: bool = False  #: Whether to halve all of these cells once more, in both directions, at the end.
 
 
 COARSE = Resolution()
@@ -324,10 +316,8 @@ class BinLikelihoods:
 class IntegratedSubModel:
     """One sub-model after integration: nodes over its parameters and their posterior masses."""
 
-    #: Whether intercept and slope are free.
-    drift: bool
-    #: How bins deviate from the drift: "none", "dense" or "sparse".
-    residual: str
+    drift: bool  #: Whether intercept and slope are free.
+    residual: str  #: How bins deviate from the drift: "none", "dense" or "sparse".
     nodes: Nodes
     #: Share of the mass that is not resolved: at the rim of a lattice, or in cells that did not converge.
     unfinished: float = 0.0
