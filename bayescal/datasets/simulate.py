@@ -141,12 +141,10 @@ POPULATIONS = {
 }
 #: Families of curves by name, with the default of their strength.
 CURVES: dict[str, tuple[Callable[..., Curve], float | None]] = {
-    "calibrated": (lambda: Curve("calibrated", None, lambda p: p), None),
-    "temperature": (_temperature, 1.5),
+    "calibrated": (lambda: Curve("calibrated", None, lambda p: p), None), "temperature": (_temperature, 1.5),
     "shift": (lambda strength: Curve("shift", strength, lambda p: expit(_logit(p) + strength)), 0.3),
-    "wave": (_wave, 0.05),
-    "one bad bin": (_one_bad_bin, 0.3),
-}
+    "wave": (_wave, 0.05), "one bad bin": (_one_bad_bin, 0.3),
+}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)

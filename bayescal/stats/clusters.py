@@ -22,7 +22,6 @@ LEAST_PAIRS = 0.02
 CHUNK = 262_144  #: Rows per chunk.
 AT_ONCE = 4_000_000  #: Largest number of random numbers that are drawn at once.
 MOST_PARTS = 16  #: Blocks that are joined at a time.
-SUMS = 4  #: Sums of a cell: weight, weight * residual, weight * squared error, weight * log loss.
 _ratio = partial(ratio, empty=0.0)  #: Quotients, 0 in empty bins.
 
 

@@ -12,24 +12,18 @@ Families = Mapping[str, Mapping[str, float]]  #: Prior weights of sub-models by 
 
 #: Sub-models of independent bins: whether the sub-model has a drift, and its kind of residual.
 SUB_MODELS = {
-    "logistic": (True, "none"),
-    "dense": (False, "dense"),
-    "sparse": (False, "sparse"),
-    "logistic_dense": (True, "dense"),
-    "logistic_sparse": (True, "sparse"),
-}
+    "logistic": (True, "none"), "dense": (False, "dense"), "sparse": (False, "sparse"),
+    "logistic_dense": (True, "dense"), "logistic_sparse": (True, "sparse"),
+}  # fmt: skip
 #: Keys of the families of sub-models.
 INDEPENDENT, SHARED, SMALL, NOISE, EXACT = "independent", "shared", "small_errors", "noise", "exact"
 #: Label noise at the ends: takes part only if the first or the last bin is crowded near 0 or 1, see `crowded_ends`.
 ENDS = "label_noise_ends"
 #: Prior weights of the sub-models by family; those of independent bins can be changed by an option.
 FAMILIES: dict[str, dict[str, float]] = {
-    INDEPENDENT: dict.fromkeys(SUB_MODELS, 1.0),
-    SHARED: {"runs": 1.0, "offset": 0.5},
-    SMALL: {SMALL: 1.0},
-    NOISE: {"label_noise": 0.5, "label_noise_any_rate": 0.5, ENDS: 0.5},
-    EXACT: {EXACT: 0.25},
-}
+    INDEPENDENT: dict.fromkeys(SUB_MODELS, 1.0), SHARED: {"runs": 1.0, "offset": 0.5}, SMALL: {SMALL: 1.0},
+    NOISE: {"label_noise": 0.5, "label_noise_any_rate": 0.5, ENDS: 0.5}, EXACT: {EXACT: 0.25},
+}  # fmt: skip
 #: Families that form a linear pool, in which each has the same share regardless of its marginal likelihood; the share
 #: of small errors fades if the data refute them, see `pool_shares`. POOL_WEIGHT is the prior weight of the pool.
 POOLED, POOL_WEIGHT = (INDEPENDENT, SHARED, SMALL), 10.0
@@ -124,14 +118,9 @@ class ShrinkagePrior:
 
 
 def make_prior(
-    *,
-    rho: float | Sequence[float],
-    sub_model_weights: Sequence[float],
-    mass_alpha: float | None,
-    sub_models: Sequence[str] | None,
-    pool: bool,
-    **scales: float,
-) -> ShrinkagePrior:
+    *, rho: float | Sequence[float], sub_model_weights: Sequence[float], mass_alpha: float | None,
+    sub_models: Sequence[str] | None, pool: bool, **scales: float,
+) -> ShrinkagePrior:  # fmt: skip
     """Check the options of `shrinkage_posterior`."""
     _checks.one_of("pool", pool, [True, False])
     shares = np.atleast_1d(np.asarray(rho, dtype=object))
@@ -141,13 +130,11 @@ def make_prior(
     if checked["sparse_shape"] < LEAST_SHAPE:
         raise ValueError(f"`sparse_shape` must be at least {LEAST_SHAPE:g}, not {checked['sparse_shape']:g}.")
     prior = ShrinkagePrior(
-        **checked,
-        rho=tuple(_checks.fraction("rho", value) for value in shares),
+        **checked, rho=tuple(_checks.fraction("rho", value) for value in shares),
         sub_model_weights=_five_weights(sub_model_weights),
         mass_alpha=None if mass_alpha is None else float(_checks.positive("mass_alpha", mass_alpha, ())),
-        sub_models=_named_sub_models(sub_models),
-        pool=bool(pool),
-    )
+        sub_models=_named_sub_models(sub_models), pool=bool(pool),
+    )  # fmt: skip
     if not prior.families:
         raise ValueError(
             "`sub_models` and `sub_model_weights` must leave at least one sub-model with a weight > 0; "

@@ -109,11 +109,12 @@ class SubModel(Protocol):
         """
 
     def parameter_means(self) -> dict[str, float]:
-        """Return the posterior means of the parameters."""
+        """Return the posterior means of the parameters; by default there are none that all bins have in common."""
+        return {}
 
 
 @dataclass(frozen=True, eq=False)
-class Exact:
+class Exact(SubModel):
     """Exact calibration; also used for every sub-model if there are no bins to describe."""
 
     confidence: Floats
@@ -136,10 +137,6 @@ class Exact:
     def inverse_predictive(self) -> Floats:
         """Return the inverse probabilities of the outcomes at the mean confidences."""
         return inverse_probabilities(self.confidence)
-
-    def parameter_means(self) -> dict[str, float]:
-        """Return an empty mapping: there are no parameters."""
-        return {}
 
 
 @dataclass(frozen=True, eq=False)

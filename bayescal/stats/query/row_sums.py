@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, Protocol
+from typing import Any
 
 import narwhals as nw
 import numpy as np
 
 from bayescal import _checks, _rules
-from bayescal._arrays import Array, Floats, Ints
+from bayescal._arrays import Floats, Ints
 from bayescal._invalid import AllZero, Finding, InvalidRows, quoted
 from bayescal._rules import COMPLETE, LARGEST_WEIGHT, OVERSHOOT
 from bayescal.data.engines import answers_of, dtypes_of, named_column, names_of_columns, opened
@@ -23,26 +23,6 @@ from bayescal.stats.sums import row_counts, summed_by_key, sums_at, unit_weights
 
 #: Columns of the query with the losses of the kinds in `DIFFERENCES`.
 LOSSES = dict(zip(DIFFERENCES, "lg", strict=True))
-
-
-class Edges(Protocol):
-    """Properties of bins that the query uses."""
-
-    @property
-    def by_product(self) -> bool:
-        """Whether the bin of a confidence c is floor(c M), up to rounding."""
-
-    @property
-    def midpoints(self) -> Floats:
-        """Middle of each bin, shape (n_bins,)."""
-
-    def starts_as(self, dtype: Any) -> Array:
-        """First value of each bin in this dtype, and 1; shape (n_bins + 1,)."""
-
-    def __len__(self) -> int:
-        """Number of bins."""
-
-
 BY = "by"  #: Key of the argument that names columns of labels, among the names of arguments.
 
 
@@ -88,7 +68,7 @@ class KeySums:
 
 
 def row_sums(
-    frame: Any, classifiers: Sequence[dict[str, str]], weights: str | None, by: list[str], bins: Edges, *, labels: str
+    frame: Any, classifiers: Sequence[dict[str, str]], weights: str | None, by: list[str], bins: Bins, *, labels: str
 ) -> KeySums:
     """Count and sum the rows of a frame of any engine."""
     source = opened(frame)
@@ -112,7 +92,7 @@ class Query:
     """Query that computes bins, deviations and one key per row, and sums by key; arguments as for `row_sums`."""
 
     def __init__(
-        self, classifiers: Sequence[dict[str, str]], weights: str | None, by: list[str], bins: Edges, dtypes: list[Any]
+        self, classifiers: Sequence[dict[str, str]], weights: str | None, by: list[str], bins: Bins, dtypes: list[Any]
     ) -> None:
         self.classifiers, self.weights, self.by, self.bins, self.dtypes = classifiers, weights, by, bins, dtypes
         self.labels = [f"by{i}" for i in range(len(by))]
@@ -334,10 +314,8 @@ def _groups(columns: list[list[Any]], n: Ints, by: list[str], categories: list[A
             count = int(n[missing].sum())
             hint = "Rows are never dropped for you: give them a label of their own, or remove them."
             entries: dict[str, Any] = {
-                "argument": argument,
-                "called": f"`{argument}` (column {quoted(name)})",
-                "hint": hint,
-            }
+                "argument": argument, "called": f"`{argument}` (column {quoted(name)})", "hint": hint,
+            }  # fmt: skip
             entries |= {"rule": COMPLETE.words, "verb": COMPLETE.verb}
             raise InvalidRows(Finding(count=count, size=int(n.sum()), **entries))
     labels = np.empty((len(n), len(by)), dtype=object)

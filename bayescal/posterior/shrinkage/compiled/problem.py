@@ -5,17 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bayescal.posterior.shrinkage.compiled import drift as drifts
 from bayescal.posterior.shrinkage.compiled import noise, offsets, segments
-from bayescal.posterior.shrinkage.compiled.drift import (
-    centre,
-    draw_dense,
-    draw_drifting_dense,
-    draw_smooth,
-    find_mode,
-    lattice,
-    log_dense,
-    log_prior,
-)
 from bayescal.posterior.shrinkage.compiled.functions import inner as _inner
 from bayescal.posterior.shrinkage.compiled.functions import log_beta_binomial, outer, rise, softplus, sum_of_logs, tail
 from bayescal.posterior.shrinkage.compiled.noise import ANY, END, HALF
@@ -37,39 +28,25 @@ MOST_HALF, MOST_ANY = 180, 900
 
 
 class Dense(NamedTuple):
-    """Rules and tables of a drift with a dense residual.
+    """Rules and tables of a drift with a dense residual."""
 
-    * `sds`: prior standard deviations of the intercept and the log slope
-    * `kappa`, `log_weight`: quadrature rule over the tau of the residual
-    * `rise_n` (n_taus, n_bins): ``rise(kappa, n)``
-    * `by_tau` (n_taus, 6): log mass without drift; frame of the drift (t0, s0, lever, sd_t, sd_s)
-    * `nodes` (nodes, 6): t, s, log density, radius, log mass, index of tau
-    """
-
-    sds: tuple
-    kappa: np.ndarray
-    log_weight: np.ndarray
-    rise_n: np.ndarray
-    by_tau: np.ndarray
-    nodes: np.ndarray
+    sds: tuple  # prior standard deviations of the intercept and the log slope
+    kappa: np.ndarray  # nodes of the quadrature rule over the tau of the residual
+    log_weight: np.ndarray  # their log weights
+    rise_n: np.ndarray  # (n_taus, n_bins) ``rise(kappa, n)``
+    by_tau: np.ndarray  # (n_taus, 6) log mass without drift; frame of the drift (t0, s0, lever, sd_t, sd_s)
+    nodes: np.ndarray  # (nodes, 6) t, s, log density, radius, log mass, index of tau
 
 
 class Drift(NamedTuple):
-    """Rules and tables of the sub-models with a drift.
+    """Rules and tables of the sub-models with a drift."""
 
-    * `sds`: prior standard deviations of the intercept and the log slope
-    * `dense`, `small`: with a dense residual, and under small errors
-    * `smooth` (nodes, 4): t, s, log density, radius
-    * `sparse` (nodes, 8): t, s, low t, low s, width t, width s, log density, log mass
-    * `rule`: Gauss-Legendre nodes and weights, and the matrix that gives the last two Legendre coefficients
-    """
-
-    sds: tuple
-    dense: Dense
-    small: Dense
-    smooth: np.ndarray
-    sparse: np.ndarray
-    rule: tuple
+    sds: tuple  # prior standard deviations of the intercept and the log slope
+    dense: Dense  # with a dense residual
+    small: Dense  # under small errors
+    smooth: np.ndarray  # (nodes, 4) t, s, log density, radius
+    sparse: np.ndarray  # (nodes, 8) t, s, low t, low s, width t, width s, log density, log mass
+    rule: tuple  # Gauss-Legendre nodes and weights, and the matrix that gives the last two Legendre coefficients
 
 
 class Noise(NamedTuple):
@@ -83,49 +60,35 @@ class Noise(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Working arrays for draws.
+    """Working arrays for draws."""
 
-    * `weight`: one entry per draw or node; `index`, `one`, `two`, `three`: one per draw
-    * `of_bins`: one entry per bin
-    * `eta`, `odds`: (draw, bin); `product`: (draw, rho)
-    """
-
-    weight: np.ndarray
-    index: np.ndarray
+    weight: np.ndarray  # one entry per draw or node
+    index: np.ndarray  # one entry per draw, as in the next three
     one: np.ndarray
     two: np.ndarray
     three: np.ndarray
-    of_bins: np.ndarray
-    eta: np.ndarray
+    of_bins: np.ndarray  # one entry per bin
+    eta: np.ndarray  # (draw, bin), as `odds`
     odds: np.ndarray
-    product: np.ndarray
+    product: np.ndarray  # (draw, rho)
 
 
 class Integration(NamedTuple):
-    """Results of the integration that are needed for draws.
+    """Results of the integration that are needed for draws."""
 
-    * `frame`: frame of the drift without residual
-    * `smooth`, `dense`, `sparse`, `small`: numbers of nodes in the tables of `Drift`, or -1 if they do not fit
-    * `unfinished`: unresolved shares of the mass under the sub-models with drift, in this order
-    * `cells`, `middle`: number of cells of the grid of shifts (-1 if they do not fit), index of the cell around 0
-    * `low`, `high`: ends of the grid of log amounts
-    * `half`, `any_rate`: number and width of the cells of the grids of noise
-    * `ends`: the same for the first and then the last bin, 0 cells if the bin is not crowded
-    """
-
-    frame: tuple
-    smooth: int
+    frame: tuple  # frame of the drift without residual
+    smooth: int  # number of nodes in the table of `Drift`, or -1 if they do not fit; so the next three
     dense: int
     sparse: int
     small: int
-    unfinished: tuple
-    cells: int
-    middle: int
-    low: float
+    unfinished: tuple  # unresolved shares of the mass under the sub-models with drift, in this order
+    cells: int  # number of cells of the grid of shifts, -1 if they do not fit
+    middle: int  # index of the cell around 0
+    low: float  # ends of the grid of log amounts
     high: float
-    half: tuple
+    half: tuple  # number and width of the cells of the grids of noise
     any_rate: tuple
-    ends: tuple
+    ends: tuple  # the same for the first and then the last bin, 0 cells if the bin is not crowded
 
 
 class Out(NamedTuple):
@@ -147,7 +110,7 @@ def _still(p, dense, slab, log_evidence):
     """Store the log evidences of the sub-models without drift, and those of each tau."""
     tails = slab.eta
     for b in range(len(p.n)):
-        tails[b] = tail(centre(p.logit[b], p.x[b], 0.0, 0.0))
+        tails[b] = tail(drifts.centre(p.logit[b], p.x[b], 0.0, 0.0))
     for q in range(len(dense.kappa)):
         total = dense.log_weight[q]
         for b in range(len(p.n)):
@@ -171,10 +134,10 @@ def _dense(p, dense, a, s):
     for q in range(count):
         for b in range(len(p.n)):
             dense.rise_n[q, b] = rise(dense.kappa[q], p.n[b])
-        frame = find_mode(p, dense.sds, dense.kappa[q], a, s)
+        frame = drifts.find_mode(p, dense.sds, dense.kappa[q], a, s)
         a, s = frame[0], frame[1]
         dense.by_tau[q, 1:] = frame
-        height = log_dense(p, a, s, dense.kappa[q], dense.rise_n[q]) + log_prior(a, s, dense.sds)
+        height = drifts.log_dense(p, a, s, dense.kappa[q], dense.rise_n[q]) + drifts.log_prior(a, s, dense.sds)
         guess[q] = height + dense.log_weight[q] + log(frame[3] * frame[4])
         top = max(top, guess[q])
     for q in range(count):
@@ -183,7 +146,7 @@ def _dense(p, dense, a, s):
         row = dense.by_tau[q]
         frame = (row[1], row[2], row[3], row[4], row[5])
         kappa, rise_n, begin = dense.kappa[q], dense.rise_n[q], end
-        end, rim = lattice(p, dense.sds, kappa, rise_n, frame, DENSE_STEP, DENSE_RIM, dense.nodes, begin)
+        end, rim = drifts.lattice(p, dense.sds, kappa, rise_n, frame, DENSE_STEP, DENSE_RIM, dense.nodes, begin)
         if end < 0:
             return -np.inf, -1, 1.0
         rims = max(rims, rim)
@@ -203,8 +166,8 @@ def integrate(p, drift, slab, runs, amounts, grids):
         for q in range(len(slab.kappa)):
             slab.rise_n[b, q] = rise(slab.kappa[q], p.n[b])
     slab.log_slab[:] = np.nan
-    frame = find_mode(p, drift.sds, -1.0, 0.0, 0.0)
-    smooth, rim = lattice(p, drift.sds, -1.0, drift.dense.rise_n[0], frame, SMOOTH_STEP, SMOOTH_RIM, drift.smooth, 0)
+    frame, rise_n = drifts.find_mode(p, drift.sds, -1.0, 0.0, 0.0), drift.dense.rise_n[0]
+    smooth, rim = drifts.lattice(p, drift.sds, -1.0, rise_n, frame, SMOOTH_STEP, SMOOTH_RIM, drift.smooth, 0)
     log_evidence[0] = sum_of_logs(drift.smooth, smooth, 2) + log(SMOOTH_STEP**2 * frame[3] * frame[4])
     log_evidence[3], dense, rims = _dense(p, drift.dense, frame[0], frame[1])
     _still(p, drift.dense, slab, log_evidence)
@@ -218,8 +181,7 @@ def integrate(p, drift, slab, runs, amounts, grids):
     log_evidence[6], low, high = offsets.evidence(p, amounts)
     log_evidence[7], m, width = noise.evidence(HALF, p, 0, grids.half, grids.spare, MOST_HALF)
     log_evidence[8], m_any, width_any = noise.evidence(ANY, p, 0, grids.any_rate, grids.spare, MOST_ANY)
-    first = (0.0, 0, 1.0)
-    last = (0.0, 0, 1.0)
+    first = last = (0.0, 0, 1.0)
     end = len(p.n) - 1
     if p.crowded[0]:
         first = noise.evidence(END, p, 0, grids.first, grids.spare, MOST_HALF)
@@ -227,10 +189,9 @@ def integrate(p, drift, slab, runs, amounts, grids):
         last = noise.evidence(END, p, end, grids.last, grids.spare, MOST_HALF)
     log_evidence[9] = first[0] + last[0]
     ends = (first[1], first[2], last[1], last[2])
-    at_rim, normal, normal_any = (rim, rims, unfinished, rims_small), (m, width), (m_any, width_any)
-    return log_evidence, Integration(
-        frame, smooth, dense, sparse, small, at_rim, cells, middle, low, high, normal, normal_any, ends
-    )
+    shares, half, of_any = (rim, rims, unfinished, rims_small), (m, width), (m_any, width_any)
+    result = Integration(frame, smooth, dense, sparse, small, shares, cells, middle, low, high, half, of_any, ends)
+    return log_evidence, result
 
 
 @outer
@@ -243,20 +204,19 @@ def draw(rng, counts, order, p, drift, slab, runs, amounts, grids, integration, 
         at += count
         if count == 0:
             continue
+        frame = integration.frame
         if z == 0:
-            effective[z] = draw_smooth(
-                rng, count, rows, out, p, drift.sds, integration.frame, SMOOTH_STEP, drift.smooth, integration.smooth, v
-            )
+            step, nodes, end = SMOOTH_STEP, drift.smooth, integration.smooth
+            effective[z] = drifts.draw_smooth(rng, count, rows, out, p, drift.sds, frame, step, nodes, end, v)
         elif z == 1:
-            draw_dense(rng, count, rows, out, p, drift.dense.kappa, drift.dense.by_tau, v)
+            drifts.draw_dense(rng, count, rows, out, p, drift.dense.kappa, drift.dense.by_tau, v)
         elif z == 2:
             draw_sparse(rng, count, rows, out, p, slab)
         elif z == 3:
             effective[z] = _draw_dense(rng, count, rows, out, p, drift.dense, integration.dense, v)
         elif z == 4:
-            effective[z] = draw_drifting_sparse(
-                rng, count, rows, out, p, drift.sds, integration.frame, slab, drift.sparse, integration.sparse, v
-            )
+            nodes, end = drift.sparse, integration.sparse
+            effective[z] = draw_drifting_sparse(rng, count, rows, out, p, drift.sds, frame, slab, nodes, end, v)
         elif z == 10:
             effective[z] = _draw_dense(rng, count, rows, out, p, drift.small, integration.small, v)
         else:
@@ -267,9 +227,8 @@ def draw(rng, counts, order, p, drift, slab, runs, amounts, grids, integration, 
 @_inner
 def _draw_dense(rng, count, rows, out, p, dense, end, v):
     """Draw accuracies with a dense residual around a drift; return the effective number of draws."""
-    return draw_drifting_dense(
-        rng, count, rows, out, p, dense.sds, DENSE_STEP, dense.kappa, dense.by_tau, dense.nodes, end, v
-    )
+    taus, by_tau, nodes = dense.kappa, dense.by_tau, dense.nodes
+    return drifts.draw_drifting_dense(rng, count, rows, out, p, dense.sds, DENSE_STEP, taus, by_tau, nodes, end, v)
 
 
 @_inner
@@ -282,9 +241,8 @@ def _draw_others(rng, z, count, rows, p, runs, amounts, grids, integration, v, o
     elif z == 7:
         return noise.draw(rng, count, rows, out, HALF, p, grids.half, integration.half[0], integration.half[1], v)
     elif z == 8:
-        return noise.draw(
-            rng, count, rows, out, ANY, p, grids.any_rate, integration.any_rate[0], integration.any_rate[1], v
-        )
+        m, width = integration.any_rate
+        return noise.draw(rng, count, rows, out, ANY, p, grids.any_rate, m, width, v)
     else:
         for q in range(count):
             out.accuracy[rows[q]] = p.confidence
