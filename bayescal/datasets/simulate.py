@@ -122,11 +122,10 @@ def _wave(strength: float) -> Curve:
 
 def _one_bad_bin(strength: float) -> Curve:
     low, high = 0.8, 0.87
-
-    def accuracy(p: Floats) -> Floats:
-        return np.clip(np.where((p > low) & (p < high), p - strength, p), 0, 1)
-
-    return Curve("one bad bin", strength, accuracy, breaks=(low, high))
+    return Curve(
+        "one bad bin", strength,
+        lambda p: np.clip(np.where((p > low) & (p < high), p - strength, p), 0, 1), breaks=(low, high),
+    )  # fmt: skip
 
 
 def _logit(p: Floats) -> Floats:
@@ -379,13 +378,10 @@ def true_bins(
         c = _sample(population, _checks.whole_number("rows", rows), _checks.generator(rng))
         last = len(edges) - 2
         index = np.minimum(np.searchsorted(edges, c, side="right") - 1, last)
-        mass, outcome, confidence = (
-            np.bincount(index, values, last + 1) / len(c) for values in (np.ones(len(c)), curve(c), c)
-        )
+        of_rows = np.ones(len(c)), curve(c), c
+        mass, outcome, confidence = (np.bincount(index, values, last + 1) / len(c) for values in of_rows)
     occupied, middle = mass > 0, (edges[:-1] + edges[1:]) / 2
-    accuracy, mean = (
-        np.divide(values, mass, out=middle.copy(), where=occupied)[None] for values in (outcome, confidence)
-    )
+    accuracy, mean = (np.divide(sums, mass, middle.copy(), where=occupied)[None] for sums in (outcome, confidence))
     return BinDraws(mass[None], accuracy, mean, occupied, mass[None])
 
 

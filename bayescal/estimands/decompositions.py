@@ -69,10 +69,8 @@ def corp_parts(fit: IsotonicFit, mean_loss: Callable[[Floats, Floats], float]) -
     `mean_loss` takes sums of weights by outcome and level, and a probability per level: `mean_squared_error` or
     `mean_log_loss`.
     """
-    base = fit.weight[1].sum() / fit.weight.sum()
-    score, recalibrated, constant = (
-        mean_loss(fit.weight, p) for p in (fit.confidence, fit.fitted, np.full(len(fit.fitted), base))
-    )
+    base = np.full(len(fit.fitted), fit.weight[1].sum() / fit.weight.sum())
+    score, recalibrated, constant = (mean_loss(fit.weight, p) for p in (fit.confidence, fit.fitted, base))
     if not np.isfinite([score, recalibrated, constant]).all():
         raise ValueError(
             "`weights` must not differ by more than about 1e15 among rows with equal or neighbouring probabilities: "

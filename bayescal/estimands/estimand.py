@@ -327,9 +327,8 @@ class Estimand:
         ('smallest ECE', 'signed error nearest to 0')
         """
         words = self.words(target)
-        return {"smaller": f"smallest {words}", "larger": f"largest {words}"}.get(
-            str(self.better), f"{words} nearest to 0"
-        )
+        superlative = {"smaller": f"smallest {words}", "larger": f"largest {words}"}
+        return superlative.get(str(self.better), f"{words} nearest to 0")
 
     def available(self, counts: Counts) -> bool:
         """Return whether the counts have what the estimand needs: finite losses, both outcomes, or a fitting target.

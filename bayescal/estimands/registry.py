@@ -137,19 +137,15 @@ def _place(estimand: Estimand) -> tuple[int, str]:
 @cache
 def _load_package() -> None:
     """Import the files of this folder, which register their estimands; `errors` first, to be first in tables."""
-    package = import_module("bayescal.estimands")
-    names = sorted(
-        (module.name for module in iter_modules(package.__path__)), key=lambda name: (name != "errors", name)
-    )
-    for name in names:
+    names = [module.name for module in iter_modules(import_module("bayescal.estimands").__path__)]
+    for name in sorted(names, key=lambda name: (name != "errors", name)):
         import_module(f"bayescal.estimands.{name}")
 
 
 def meant() -> dict[str, str]:
     """Return symbols, synonyms and former names in small letters, and the name of the estimand: for messages."""
-    return {word.casefold(): each.name for each in registered().values() for word in (*each.synonyms, each.symbol)} | (
-        FORMER
-    )
+    words = {word.casefold(): each.name for each in registered().values() for word in (*each.synonyms, each.symbol)}
+    return words | FORMER
 
 
 def is_registered(estimand: Estimand) -> bool:

@@ -1,6 +1,6 @@
 """Joint posteriors of several quantities: correlations from joint counts, and draws that are reordered to have them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -8,7 +8,7 @@ import numpy as np
 from bayescal import _checks
 from bayescal._arrays import Floats
 from bayescal.draws import BinDraws
-from bayescal.stats.contract import Paired
+from bayescal.stats.contract import Paired, Pairs
 
 LIKENESS_POWER = 4  #: Correlation of the residuals of two linear fits = (similarity of the gap profiles) ** this power.
 RIDGE = 1e-9  #: Relative ridge penalty of the linear fits; with it, bins whose draws do not vary get coefficients of 0.
@@ -22,7 +22,7 @@ ROWS = 512  #: Draws that are made correlated at a time.
 COMMON_CAUSE = 0.3
 
 
-def correlation(values: Sequence[Floats], bins: Sequence[BinDraws], pairs: Mapping[tuple[int, int], Paired]) -> Floats:
+def correlation(values: Sequence[Floats], bins: Sequence[BinDraws], pairs: Pairs) -> Floats:
     r"""Estimate the correlation between the posteriors of one estimand of several classifiers, from joint counts.
 
     `values` are draws of the estimand of each classifier, shape (n_draws,), each from its own posterior, and `bins` the

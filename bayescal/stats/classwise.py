@@ -283,10 +283,8 @@ class ClasswiseCounts(Sums):
         if self.joint is None:
             return ClasswiseCounts(self.classes, counts)
         first = first_cells([each.bins for each in self.by_class])[:-1]
-        kept = counts[0].bins.edges[:-1]
-        start = np.concatenate(
-            [k + np.searchsorted(e.bins.edges, kept) for k, e in zip(first, self.by_class, strict=True)]
-        )
+        kept, each = counts[0].bins.edges[:-1], zip(first, self.by_class, strict=True)
+        start = np.concatenate([k + np.searchsorted(of_class.bins.edges, kept) for k, of_class in each])
         joint = np.add.reduceat(np.add.reduceat(self.joint, start, axis=0), start, axis=1)
         return ClasswiseCounts(self.classes, counts, joint)
 

@@ -165,6 +165,9 @@ class Paired(Protocol):
         """Cosine similarity over rows of two profiles of gaps by bin."""
 
 
+Pairs = Mapping[tuple[int, int], Paired]  #: Joint counts of the classifiers i < j.
+
+
 def require_kind(kind: type, remedy: str, counts: Any, name: str = "counts") -> None:
     """Refuse counts that are not of a type; `remedy`, from its punctuation on, says how to make them."""
     _checks.instance(name, counts, kind, remedy)

@@ -277,9 +277,8 @@ def _count_classes_of_stream(stream: RowStream, bins: Bins, how: Counting, progr
                 clusters.add(k, problem, rows.cluster)
     findings.report()
     _require_weight(total.by_class[0], stream)
-    return replace(
-        total, by_class=tuple(clusters.added_to(k, _read_as(stream, each)) for k, each in enumerate(total.by_class))
-    )
+    by_class = (clusters.added_to(k, _read_as(stream, each)) for k, each in enumerate(total.by_class))
+    return replace(total, by_class=tuple(by_class))
 
 
 def _blocks(stream: RowStream, step: str, progress: OnProgress) -> Iterator[Rows]:

@@ -147,11 +147,8 @@ class Ranks(Frozen):
         :math:`w_i^2`. It equals `spread` if weights do not depend on the placement. A few heavy rows attract the mean
         and lie close to it, which makes this variance too small; therefore the larger of the two is returned.
         """
-        squares = self.weight_sq.sum(axis=1)
-        variance = np.divide(
-            (self.weight_sq * (self.placements - self.auc) ** 2).sum(axis=1), squares, np.zeros(2), where=squares > 0
-        )
-        return np.maximum(variance, self.spread)
+        squares, total = self.weight_sq.sum(axis=1), (self.weight_sq * (self.placements - self.auc) ** 2).sum(axis=1)
+        return np.maximum(np.divide(total, squares, np.zeros(2), where=squares > 0), self.spread)
 
     @cached_property
     def grid_error(self) -> float:

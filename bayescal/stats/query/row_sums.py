@@ -110,10 +110,8 @@ class Query:
         """Select the columns under names of our own, which cannot clash, with numbers as float64."""
         chosen = [named_column(frame, name).alias(label) for name, label in zip(self.by, self.labels, strict=True)]
         for i, classifier in enumerate(self.classifiers):
-            chosen += [
-                named_column(frame, name).cast(nw.Float64).alias(f"{c}{i}")
-                for c, name in zip("zc", classifier.values(), strict=True)
-            ]
+            columns = zip("zc", classifier.values(), strict=True)
+            chosen += [named_column(frame, name).cast(nw.Float64).alias(f"{c}{i}") for c, name in columns]
         if self.weights is not None:
             chosen.append(named_column(frame, self.weights).cast(nw.Float64).alias("w"))
         return frame.select(*chosen)
@@ -140,9 +138,8 @@ class Query:
         if not self.bins.by_product or edges.dtype == np.float16:
             at, mid = edges.astype(np.float64)[1:-1], self.bins.midpoints
             index = np.arange(len(mid), dtype=np.float64)
-            frame = frame.with_columns(
-                looked_up(c, at, index, eager).alias(b), looked_up(c, at, mid, eager).alias("mid")
-            )
+            columns = looked_up(c, at, index, eager).alias(b), looked_up(c, at, mid, eager).alias("mid")
+            frame = frame.with_columns(*columns)
             return frame.with_columns((c - nw.col("mid")).alias(d))
         size = len(self.bins)
         frame = frame.with_columns((c * float(size)).floor().cast(nw.Float64).alias(b))
@@ -272,9 +269,8 @@ def rows_read(
         none = np.zeros(len(n))
         infinite = {kind: floats["inf"] if loss == "g" else none for kind, loss in LOSSES.items()}
         differences = {kind: _loss_sums(floats[kind], floats[f"{kind}_sq"], infinite[kind]) for kind in DIFFERENCES}
-    return KeySums(
-        n, index, outcome, deviation, deviation_sq, loss_sq, log_losses, weight, weight_sq, most, groups, **differences
-    )
+    sums = index, outcome, deviation, deviation_sq, loss_sq, log_losses
+    return KeySums(n, *sums, weight, weight_sq, most, groups, **differences)
 
 
 def _loss_sums(total: Floats, squares: Floats, infinite: Floats) -> LossSums:
@@ -311,13 +307,10 @@ def _groups(columns: list[list[Any]], n: Ints, by: list[str], categories: list[A
     for name, column in zip(by, columns, strict=True):
         missing = np.fromiter(map(is_missing, column), bool, len(column))
         if missing.any():
-            count = int(n[missing].sum())
+            count, called = int(n[missing].sum()), f"`{argument}` (column {quoted(name)})"
             hint = "Rows are never dropped for you: give them a label of their own, or remove them."
-            entries: dict[str, Any] = {
-                "argument": argument, "called": f"`{argument}` (column {quoted(name)})", "hint": hint,
-            }  # fmt: skip
-            entries |= {"rule": COMPLETE.words, "verb": COMPLETE.verb}
-            raise InvalidRows(Finding(count=count, size=int(n.sum()), **entries))
+            rule: dict[str, Any] = {"rule": COMPLETE.words, "verb": COMPLETE.verb, "hint": hint}
+            raise InvalidRows(Finding(argument=argument, called=called, count=count, size=int(n.sum()), **rule))
     labels = np.empty((len(n), len(by)), dtype=object)
     for i, column in enumerate(columns):
         labels[:, i] = np.fromiter(column, dtype=object, count=len(n))
