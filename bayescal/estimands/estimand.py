@@ -179,12 +179,7 @@ class Estimand:
         """Transform values so that smaller is better.
 
         The result is the values themselves if smaller is better, their negative if larger is better, their absolute
-        values if the value nearest zero is best.
-
-        Parameters
-        ----------
-        values : ndarray
-            Values of the estimand.
+        values if the value nearest zero is best. Values are an array of any shape.
 
         Raises
         ------
@@ -199,13 +194,7 @@ class Estimand:
         return -values if self.better == "larger" else self.compared(values)
 
     def compared(self, values: Floats) -> Floats:
-        """Return values as comparisons show them: absolute values if the value nearest zero is the best.
-
-        Parameters
-        ----------
-        values : ndarray
-            Values of the estimand.
-        """
+        """Return an array of values as comparisons show them: absolute values if the value nearest zero is the best."""
         return np.abs(values) if self.better == "nearest zero" else values
 
     @property

@@ -27,8 +27,7 @@ def regret_draws(bins: BinDraws, threshold: float, first: int) -> Floats:
     """
     treated = np.arange(bins.accuracy.shape[1]) >= first
     wrong = treated != (bins.accuracy >= threshold)
-    lost: Floats = (bins.mass * np.abs(bins.accuracy - threshold) * wrong).sum(axis=1)
-    return lost
+    return (bins.mass * np.abs(bins.accuracy - threshold) * wrong).sum(axis=1)
 
 
 def regret_of(bins: BinDraws, counts: Counts, posterior: object, threshold: float) -> Draws:

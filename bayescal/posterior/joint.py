@@ -69,8 +69,7 @@ def _linear(values: Floats, bins: BinDraws) -> _Fit:
     centred = values - values.mean()
     total = float(centred @ centred)
     if total == 0:
-        size = features.shape[1] // 2
-        return _Fit(np.zeros(size), np.zeros(size), 0.0)
+        return _Fit(*np.zeros((2, mass.shape[1])), 0.0)
     # scale each column, so that the ridge penalty acts equally on rare and on common bins
     scale = np.sqrt((features**2).sum(axis=0))
     scaled = features / np.where(scale > 0, scale, 1.0)
@@ -108,8 +107,7 @@ def symmetric_root(matrix: Floats) -> Floats:
     Unlike the signs of eigenvectors, it does not depend on the last digits of sums.
     """
     values, vectors = np.linalg.eigh(matrix)
-    root: Floats = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
-    return root
+    return (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
 
 
 def with_common_cause(correlation: Floats) -> Floats:

@@ -53,8 +53,7 @@ def brier_score(n_classes: int, convention: str = "sum") -> ProperScore:
     scale = {"sum": 1.0, "mean": 1 / n_classes, "half": 0.5}[convention]
 
     def of_classes(block: Floats) -> Floats:
-        losses: Floats = np.einsum("ik,ik->i", block, block)[:, None] + 1 - 2 * block
-        return scale * losses
+        return scale * (np.einsum("ik,ik->i", block, block)[:, None] + 1 - 2 * block)
 
     return ProperScore(
         "multi-class Brier score", CONVENTIONS[convention].format(K=n_classes), prior_loss=2 * scale, largest=2 * scale,
@@ -173,8 +172,7 @@ def _log_losses(rows: ClassRows) -> Floats:
         rule = "must exceed 0 for the class of the row, because the log score is infinite otherwise"
         hint = "To limit the loss, clip the probabilities, as in `np.clip(p, 1e-15, 1 - 1e-15)`, and report the limits."
         _checks.refuse("y_prob", rule, impossible, probability, hint)
-    losses: Floats = -np.log(np.where(probability == 0, 1.0, probability))  # rows of weight 0 may have probability 0
-    return losses
+    return -np.log(np.where(probability == 0, 1.0, probability))  # rows of weight 0 may have probability 0
 
 
 def _by_block(rows: ClassRows, losses: Callable[[Floats, Array], Floats]) -> Floats:

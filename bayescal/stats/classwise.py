@@ -365,8 +365,7 @@ def error_correlation(counts: Sequence[BinnedCounts], joint: Floats | None) -> t
 
 def _by_class(joint: Floats, first: Ints) -> Floats:
     """Sum over the bins of each class."""
-    result: Floats = np.add.reduceat(np.add.reduceat(joint, first[:-1], axis=0), first[:-1], axis=1)
-    return result
+    return np.add.reduceat(np.add.reduceat(joint, first[:-1], axis=0), first[:-1], axis=1)
 
 
 def _squares(counts: BinnedCounts) -> Floats:

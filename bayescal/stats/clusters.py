@@ -398,8 +398,7 @@ def add_clusters[S: Sums](one: S | None, other: S | None) -> S | None:
 
 def clusters_of(counts: Any) -> ClusterSums | None:
     """Return the sums over clusters of any counts; None if their rows are independent."""
-    sums: ClusterSums | None = getattr(counts, "clusters", None)
-    return sums
+    return getattr(counts, "clusters", None)
 
 
 @dataclass(frozen=True, eq=False)

@@ -179,8 +179,7 @@ def total_of[C](counts: Mapping[Any, C], require: Callable[[Any, str], None] = l
         require(of_group, f"counts[{label!r}]")
     if not counts:
         raise ValueError("`counts` is an empty mapping; give the counts of at least one group.")
-    total: C = reduce(add, counts.values())
-    return total
+    return reduce(add, counts.values())
 
 
 _ACCEPTED: set[type] = set()  #: Types that satisfy the protocol, whose check takes longer than that of other arguments.

@@ -222,18 +222,14 @@ class _Clusters:
             self._cells.setdefault(part, CollectedCells(self._bins)).add(rows, self._codes.of(labels))
 
     def added_to(self, part: Any, counts: BinnedCounts) -> BinnedCounts:
-        """Return counts with the sums over their clusters."""
-        if part in (None, 0):  # once per file: all rows, or the first class
-            self._refuse_measurement()
-        return replace(counts, clusters=ClusterSums.from_cells(self._cells[part].joined)) if self._used else counts
-
-    def _refuse_measurement(self) -> None:
-        numbers = of_groups.numbers_of_measurement(islice(self._codes, LABELS_SEEN))
-        if numbers:
+        """Return counts with the sums over their clusters; refuse numbers of a measurement, once per file."""
+        first = part in (None, 0)  # all rows, or the first class
+        if first and (numbers := of_groups.numbers_of_measurement(islice(self._codes, LABELS_SEEN))):
             raise ValueError(
                 "`cluster` must name a column of cluster labels, such as numbers of questions or patients; it holds "
                 f"numbers that are not integers, such as {numbers[0]:.8g}. Is it another column?"
             )
+        return replace(counts, clusters=ClusterSums.from_cells(self._cells[part].joined)) if self._used else counts
 
 
 def _count_groups(

@@ -215,5 +215,4 @@ def counts_from_document(document: Any) -> SavedCounts:
     document = _files.require_schema(document, SCHEMA)
     kind, _ = document.pop("kind", None), document.pop("schema")
     _checks.one_of("kind", kind, [*counts_kinds()])
-    counts: SavedCounts = counts_kinds()[str(kind)].read(document)
-    return counts
+    return counts_kinds()[str(kind)].read(document)

@@ -139,10 +139,8 @@ class Deviations:
 def deviations(rows: Rows, scale: tuple[float, float, float]) -> Deviations:
     """Approximate the deviations of every problem under one scale: sds of intercept and slope, and tau."""
     of_parts = [_deviations(rows.take(part), scale) for part in parts(*rows.n.shape, POINTS)]
-    mode, chol, log_evidence = (
-        np.concatenate([getattr(each, name) for each in of_parts]) for name in ("mode", "chol", "log_evidence")
-    )
-    return Deviations(mode, chol, log_evidence)
+    names = ("mode", "chol", "log_evidence")
+    return Deviations(*(np.concatenate([getattr(each, name) for each in of_parts]) for name in names))
 
 
 def parts(size: int, *widths: int) -> Iterator[slice]:

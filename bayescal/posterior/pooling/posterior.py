@@ -151,17 +151,6 @@ def _stratified(expected: float, rng: Generator) -> int:
     return int(np.floor(expected + rng.random()))
 
 
-class SeparateGroups(Protocol):
-    """Posteriors of groups that know nothing of each other, on the bins with rows in some group."""
-
-    @property
-    def log_evidence(self) -> Floats:
-        """Log marginal likelihoods of the outcomes, shape (n_groups,)."""
-
-    def draw(self, group: int, count: int, rng: Generator) -> tuple[Floats | None, Floats]:
-        """Draw masses, or None for those of the pooled posterior, and accuracies: shapes (count, n_used)."""
-
-
 class AveragesModels(Posterior, HasHypotheses, Protocol):
     """A posterior that averages sub-models and has their evidences, as `ShrinkagePosterior`."""
 
@@ -187,7 +176,10 @@ class Alone:
         return np.array([_log_evidence(each) for each in self.posteriors])
 
     def draw(self, group: int, count: int, rng: Generator) -> tuple[Floats | None, Floats]:
-        """Draw masses and accuracies: those without pooling, or, of a group without rows, those of the prior."""
+        """Draw masses and accuracies, shape (count, n_used): those without pooling, or the prior's if it has no rows.
+
+        Masses of a group without rows are None: they are those of the pooled posterior.
+        """
         posterior, confidence = self.posteriors[group], self.confidence[group]
         bins: BinDraws = posterior.sample(count, rng=rng)
         occupied = posterior.counts.occupied[self.used]
@@ -223,7 +215,7 @@ class PooledPosterior:
         Draws of the common curve: logit of the accuracy minus logit of the mean confidence.
     prior : PoolingPrior, default DEVIATING
         Constants of the prior.
-    alone : SeparateGroups, optional
+    alone : Alone, optional
         Posteriors of the groups without pooling; needed if the prior has a component of groups alone, and only then.
 
     Raises
@@ -253,7 +245,7 @@ class PooledPosterior:
     bins: GroupBins
     centres: Floats
     prior: PoolingPrior = DEVIATING
-    alone: SeparateGroups | None = None
+    alone: Alone | None = None
 
     def __post_init__(self) -> None:
         if (self.alone is None) != (self.prior.alone == 0):
@@ -337,9 +329,7 @@ class PooledPosterior:
             self._draw_alone(self.alone, chosen, mass, accuracy, for_alone)
         return PooledDraws(mass, accuracy, chosen, deviation)
 
-    def _draw_alone(
-        self, alone: SeparateGroups, chosen: Chosen, mass: Floats, accuracy: Floats, rng: Generator
-    ) -> None:
+    def _draw_alone(self, alone: Alone, chosen: Chosen, mass: Floats, accuracy: Floats, rng: Generator) -> None:
         """Replace the draws in which a group is evaluated alone."""
         separate = np.array([c.centre == ALONE for c in self.components])[chosen.component]
         for group, stream in enumerate(rng.spawn(len(separate))):
@@ -353,11 +343,9 @@ class PooledPosterior:
         n_centres = len(self.centres)
         of = np.sort(np.resize(rng.permutation(n_centres), n_draws))
         sizes = np.bincount(of, minlength=n_centres).tolist()
-        component = np.concatenate(
-            [each.draw(size, rng) for each, size in zip(self._mixtures, sizes, strict=True)], axis=1
-        )
+        components = [each.draw(size, rng) for each, size in zip(self._mixtures, sizes, strict=True)]
         order = rng.permutation(n_draws)
-        return Chosen(component[:, order], of[order])
+        return Chosen(np.concatenate(components, axis=1)[:, order], of[order])
 
 
 @dataclass(frozen=True, eq=False)

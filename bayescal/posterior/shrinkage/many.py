@@ -261,5 +261,4 @@ def _room(bins: int) -> _Room:
         if len(_rooms.by_bins) >= MOST_ROOMS:
             _rooms.by_bins.pop(next(iter(_rooms.by_bins)))
         _rooms.by_bins[bins] = _Room(bins)
-    room: _Room = _rooms.by_bins[bins]
-    return room
+    return _rooms.by_bins[bins]

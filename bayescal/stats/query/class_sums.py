@@ -205,8 +205,7 @@ class _ClassQuery:
         cells = len(self.values) * len(self.bins)
         pair, total = np.array(table["pair"], dtype=np.int64), np.array(table["total"], dtype=np.float64)
         upper = sums_at(pair, total, cells * cells).reshape(cells, cells)
-        joint: Floats = upper + upper.T - np.diag(np.diag(upper))
-        return joint
+        return upper + upper.T - np.diag(np.diag(upper))
 
 
 def _clipped(p: nw.Expr) -> nw.Expr:

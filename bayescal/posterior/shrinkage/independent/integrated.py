@@ -50,8 +50,7 @@ CACHED = 50_000  #: Number of points times bins per batch, so that temporary arr
 BLOCK, LEAST_EXPONENT = 100, -300
 #: With at most FEW_BINS bins, steps are multiplied by FEW_BINS_STEP (the step of the table by its square, the tolerance
 #: by its fourth power): the posterior is further from Normal, and nodes are cheap.
-FEW_BINS = 8
-FEW_BINS_STEP = 0.6
+FEW_BINS, FEW_BINS_STEP = 8, 0.6
 
 
 class Cells(NamedTuple):
@@ -71,10 +70,8 @@ class Cells(NamedTuple):
         middle_t = np.where(along_t, (self.low_t + self.high_t) / 2, self.high_t)
         middle_s = np.where(along_t, self.high_s, (self.low_s + self.high_s) / 2)
         near = Cells(self.low_t, middle_t, self.low_s, middle_s)
-        far = Cells(
-            np.where(along_t, middle_t, self.low_t), self.high_t, np.where(along_t, self.low_s, middle_s), self.high_s
-        )
-        return _joined([near, far])
+        low_t, low_s = np.where(along_t, middle_t, self.low_t), np.where(along_t, self.low_s, middle_s)
+        return _joined([near, Cells(low_t, self.high_t, low_s, self.high_s)])
 
     @property
     def log_area(self) -> Floats:
@@ -233,8 +230,6 @@ class Resolution(NamedTuple):
 
 
 COARSE = Resolution()
-
-
 #: For moments: the absolute gap has a kink at 0, where rules for smooth functions converge slowly.
 FINE = Resolution(0.08, 0.5, 0.9, 0.2, 0.1, 1e-6, True)
 
@@ -293,11 +288,9 @@ class BinLikelihoods:
         smaller = np.exp(-np.abs(odds))
         on, off = np.where(odds > 0, smaller, 1.0), np.where(odds > 0, 1.0, smaller)
         starts = np.arange(0, eta.shape[-1], self._block)
-        columns = [
-            np.log(np.multiply.reduceat((1 - rho) * on + rho * off, starts, axis=-1)).sum(axis=-1)
-            for rho in self.prior.rho
-        ]
-        return np.stack(columns, axis=-1) + (top.sum(axis=-1) - np.log(len(columns)))[..., None], odds
+        products = (np.multiply.reduceat((1 - rho) * on + rho * off, starts, axis=-1) for rho in self.prior.rho)
+        by_rho = np.stack([np.log(product).sum(axis=-1) for product in products], axis=-1)
+        return by_rho + (top.sum(axis=-1) - np.log(len(self.prior.rho)))[..., None], odds
 
     @cached_property
     def _block(self) -> int:
@@ -338,17 +331,16 @@ def integrate(bins: BinLikelihoods) -> dict[str, IntegratedSubModel]:
     drifting, resolution, rule = bins.drifting, bins.resolution, bins.dense_rule
     still = drifting.logit[None]
     frame, _ = find_modes(drifting, None)
-    makers = {
-        "logistic": lambda: IntegratedSubModel(True, "none", *_smooth_nodes(bins, frame)),
-        "dense": lambda: IntegratedSubModel(
-            False, "dense", _still(drifting.log_likelihood(still, rule.kappa[:, None]) + rule.log_weight, rule.kappa)
-        ),
-        "sparse": lambda: IntegratedSubModel(False, "sparse", _still(bins.log_likelihood(still, "sparse", None))),
-        "logistic_dense": lambda: IntegratedSubModel(True, "dense", *_dense_nodes(bins)),
+    step, alone = bins.step * resolution.drift, np.zeros(1)
+    makers: dict[str, Callable[[], tuple[Any, ...]]] = {
+        "logistic": lambda: lattice(drifting, frame, step=step, rim_share=1e-7, kappa=None, log_weight=alone),
+        "dense": lambda: (_still(bins.log_likelihood(still, "dense", rule.kappa) + rule.log_weight, rule.kappa),),
+        "sparse": lambda: (_still(bins.log_likelihood(still, "sparse", None)),),
+        "logistic_dense": lambda: _dense_nodes(bins),
     }
     last = next(name for name in SUB_MODELS if name not in makers)  # refined relative to the best of the others
     wanted = SUB_MODELS if last in bins.prior.sub_models else bins.prior.sub_models
-    models = {name: make() for name, make in makers.items() if name in wanted}
+    models = {name: IntegratedSubModel(*SUB_MODELS[name], *makers[name]()) for name in makers if name in wanted}
     if last not in wanted:
         return models
     nodes = adaptive_nodes(
@@ -357,19 +349,13 @@ def integrate(bins: BinLikelihoods) -> dict[str, IntegratedSubModel]:
         floor=max(model.log_evidence for model in models.values()) - drifts.HOPELESS / 2,
         again=resolution.cells_once_more,
     )  # fmt: skip
-    return models | {last: IntegratedSubModel(True, "sparse", *nodes)}
+    return models | {last: IntegratedSubModel(*SUB_MODELS[last], *nodes)}
 
 
 def _still(log_likelihood: Floats, kappa: Floats | None = None) -> Nodes:
     """Make one node per tau, or a single node, of a sub-model without drift."""
     zero = np.zeros(len(log_likelihood))
     return Nodes(zero, zero, zero, zero, zero, zero, Frame(*[zero] * 5), log_likelihood, log_likelihood, kappa)
-
-
-def _smooth_nodes(bins: BinLikelihoods, frame: Frame) -> tuple[Nodes, float]:
-    """Make one lattice over a drift without residual."""
-    step = bins.step * bins.resolution.drift
-    return lattice(bins.drifting, frame, step=step, rim_share=1e-7, kappa=None, log_weight=np.zeros(1))
 
 
 def _dense_nodes(bins: BinLikelihoods) -> tuple[Nodes, float]:
