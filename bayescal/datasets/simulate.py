@@ -13,6 +13,7 @@ from bayescal._arrays import Floats, Ints
 from bayescal.draws import BinDraws
 
 LOGIT_MARGIN = 1e-9  #: For logits only, confidences are clipped to this distance from 0 and 1.
+PANELS = 32  #: Panels of the quadrature between neighbouring edges or breaks.
 
 
 @dataclass(frozen=True)
@@ -385,14 +386,12 @@ def true_bins(
     return BinDraws(mass[None], accuracy, mean, occupied, mass[None])
 
 
-def _bins_by_quadrature(
-    population: BetaPopulation, curve: Curve, edges: Floats, panels: int = 32
-) -> tuple[Floats, Floats, Floats]:
+def _bins_by_quadrature(population: BetaPopulation, curve: Curve, edges: Floats) -> tuple[Floats, Floats, Floats]:
     """Integrate 1, the curve and the confidence over the population in each bin."""
     stops = np.unique(np.concatenate([edges, [b for b in curve.breaks if 0 < b < 1]]))
     share = population.cdf(stops)
-    start = share[:-1, None] + np.diff(share)[:, None] * np.arange(panels) / panels
-    width = np.diff(share) / panels
+    start = share[:-1, None] + np.diff(share)[:, None] * np.arange(PANELS) / PANELS
+    width = np.diff(share) / PANELS
     x, w = roots_legendre(16)
     at = start[..., None] + width[:, None, None] * (x + 1) / 2
     c = population.quantile(at)

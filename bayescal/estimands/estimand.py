@@ -329,9 +329,8 @@ class Estimand:
             return False
         if "predictions" in self.needs and counts.target in EVENTS:
             return False
-        if "thresholds" in self.needs and (
-            clusters_of(counts) or counts.bins.closed != "left" or not 2 <= len(counts.bins) <= MOST_BINS
-        ):
+        fitting = counts.bins.closed == "left" and 2 <= len(counts.bins) <= MOST_BINS
+        if "thresholds" in self.needs and (clusters_of(counts) or not fitting):
             return False
         if "labelled rows" in self.needs and not (counts.occupied.any() and all_labelled(counts)):
             return False

@@ -73,9 +73,7 @@ _kinds: dict[str, CountsKind] = {}
 _bins: dict[str, BinsKind] = {}
 
 
-def _registering[**P, Kind: (CountsKind, BinsKind)](
-    kind: Callable[P, Kind], kinds: dict[str, Kind]
-) -> Callable[P, None]:
+def _registering[**P, K: (CountsKind, BinsKind)](kind: Callable[P, K], kinds: dict[str, K]) -> Callable[P, None]:
     """Return a function that makes a kind and adds it; files that convert counts to documents call it when imported."""
 
     def register(*values: P.args, **named: P.kwargs) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 
@@ -9,6 +10,8 @@ from bayescal import _checks
 from bayescal._arrays import Floats, Generator, Indices
 
 Families = Mapping[str, Mapping[str, float]]  #: Prior weights of sub-models by family.
+Evidence = Mapping[str, float]  #: Log marginal likelihoods of sub-models.
+Pool = Collection[str]  #: Families of the pool.
 
 #: Sub-models of independent bins: whether the sub-model has a drift, and its kind of residual.
 SUB_MODELS = {
@@ -171,9 +174,7 @@ def _five_weights(weights: Sequence[float]) -> tuple[float, ...]:
     return tuple(values.tolist())
 
 
-def posterior_probabilities(
-    families: Families, evidence: Mapping[str, float], pooled: Collection[str] = POOLED
-) -> dict[str, float]:
+def posterior_probabilities(families: Families, evidence: Evidence, pooled: Pool = POOLED) -> dict[str, float]:
     """Compute the posterior probability of each sub-model, from prior weights by family and log marginal likelihoods.
 
     The families in `pooled` have the shares of the pool that `pool_shares` returns; the marginal likelihood of the pool
@@ -186,7 +187,7 @@ def posterior_probabilities(
     return {name: float(np.exp(joint[family] - total)) * p for family, of in inside.items() for name, p in of.items()}
 
 
-def log_average(families: Families, evidence: Mapping[str, float], pooled: Collection[str] = POOLED) -> float:
+def log_average(families: Families, evidence: Evidence, pooled: Pool = POOLED) -> float:
     """Compute the log marginal likelihood of the average over sub-models, from those of the sub-models."""
     _, joint = _joint(families, evidence, pooled)
     weights = [sum(of.values()) for family, of in families.items() if family not in pooled]
@@ -194,9 +195,7 @@ def log_average(families: Families, evidence: Mapping[str, float], pooled: Colle
     return float(np.logaddexp.reduce(list(joint.values())) - np.log(total))
 
 
-def _joint(
-    families: Families, evidence: Mapping[str, float], pooled: Collection[str]
-) -> tuple[dict[str, dict[str, float]], dict[str, float]]:
+def _joint(families: Families, evidence: Evidence, pooled: Pool) -> tuple[dict[str, dict[str, float]], dict[str, Any]]:
     """Return the probabilities within each family, and log prior weight times marginal likelihood of each family."""
     inside, joint = {}, {}
     for family, weights in families.items():

@@ -75,10 +75,8 @@ class _ClassQuery:
         self.used = [label, *columns.values(), *([] if weights is None else [weights])]
         self.called = f"`label` (column {quoted(label)})"
         self.text = isinstance(dtype, nw.String | nw.Categorical | nw.Enum | nw.Object)
-        named = list(columns)
-        if self.text != all(isinstance(name, str) for name in named) or (
-            not self.text and not (dtype.is_numeric() or dtype == nw.Boolean)
-        ):
+        named, numbers = list(columns), dtype.is_numeric() or dtype == nw.Boolean
+        if self.text != all(isinstance(name, str) for name in named) or not (self.text or numbers):
             raise TypeError(
                 f"{self.called} has dtype {dtype}, but `probabilities` names the classes {quoted(named[:5])}: labels "
                 "and classes must be of one type."

@@ -256,7 +256,10 @@ def rows_read(
         key, cell = np.divmod(key, 2 * (size + 2))
         place = cell // 2 - 1
         confidence = list(query.classifiers[i])[1]
-        _warn(place, n, floats[f"low{i}"], floats[f"high{i}"], size, confidence, names[confidence])
+        clipped = (place < 0) | (place == size)
+        if clipped.any():
+            excess = max(-float(floats[f"low{i}"].min()), float(floats[f"high{i}"].max()) - 1)
+            row_states.warn_of_clipping(confidence, names[confidence], int(n[clipped].sum()), int(n.sum()), excess)
         index.insert(0, np.clip(place, 0, size - 1))
         outcome.insert(0, cell % 2)
     deviation, deviation_sq, loss_sq = ([floats[f"{kind}{i}"] for i in query.numbers] for kind in ("m", "q", "ll"))
@@ -293,13 +296,6 @@ def _refuse(states: Ints, n: Ints, floats: dict[str, Floats], query: Query, name
     if query.weights is not None:
         invalid.refuse_missing(2 * len(arguments), "weights")
         invalid.refuse_weights(2 * len(arguments), "weights")
-
-
-def _warn(place: Ints, n: Ints, low: Floats, high: Floats, size: int, argument: str, called: str) -> None:
-    clipped = (place < 0) | (place == size)
-    if clipped.any():
-        excess = max(-float(low.min()), float(high.max()) - 1)
-        row_states.warn_of_clipping(argument, called, int(n[clipped].sum()), int(n.sum()), excess)
 
 
 def _groups(columns: list[list[Any]], n: Ints, by: list[str], categories: list[Any] | None, argument: str) -> Groups:
