@@ -38,8 +38,6 @@ RULE = 4  #: Nodes along each side of a cell.
 #: the drift, by residual; CELLS, cells of the grid of shifts; GRID, cells of a grid of noise. Numbers always used:
 #: PLACES, points at which the spacing of shifts is computed; AMOUNTS, cells of a grid of amounts; ROUNDS, such grids.
 HALF, SMOOTH, DENSE, SPARSE, CELLS, PLACES, AMOUNTS, ROUNDS, GRID = 60, 4000, 20_000, 60_000, 3000, 60, 32, 3, 7000
-
-
 #: If all Dirichlet parameters are smaller than this, all the Gamma variables of one draw may underflow to 0.
 LEAST_ALPHA = 0.1
 #: Sub-models whose integration may leave a share of the mass unresolved.

@@ -5,8 +5,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bayescal.posterior.shrinkage.compiled import drift as drifts
 from bayescal.posterior.shrinkage.compiled import noise, offsets, segments
+from bayescal.posterior.shrinkage.compiled.drift import (
+    centre,
+    draw_dense,
+    draw_drifting_dense,
+    draw_smooth,
+    find_mode,
+    lattice,
+    log_dense,
+    log_prior,
+)
 from bayescal.posterior.shrinkage.compiled.functions import inner as _inner
 from bayescal.posterior.shrinkage.compiled.functions import log_beta_binomial, outer, rise, softplus, sum_of_logs, tail
 from bayescal.posterior.shrinkage.compiled.noise import ANY, END, HALF
@@ -110,7 +119,7 @@ def _still(p, dense, slab, log_evidence):
     """Store the log evidences of the sub-models without drift, and those of each tau."""
     tails = slab.eta
     for b in range(len(p.n)):
-        tails[b] = tail(drifts.centre(p.logit[b], p.x[b], 0.0, 0.0))
+        tails[b] = tail(centre(p.logit[b], p.x[b], 0.0, 0.0))
     for q in range(len(dense.kappa)):
         total = dense.log_weight[q]
         for b in range(len(p.n)):
@@ -134,10 +143,10 @@ def _dense(p, dense, a, s):
     for q in range(count):
         for b in range(len(p.n)):
             dense.rise_n[q, b] = rise(dense.kappa[q], p.n[b])
-        frame = drifts.find_mode(p, dense.sds, dense.kappa[q], a, s)
+        frame = find_mode(p, dense.sds, dense.kappa[q], a, s)
         a, s = frame[0], frame[1]
         dense.by_tau[q, 1:] = frame
-        height = drifts.log_dense(p, a, s, dense.kappa[q], dense.rise_n[q]) + drifts.log_prior(a, s, dense.sds)
+        height = log_dense(p, a, s, dense.kappa[q], dense.rise_n[q]) + log_prior(a, s, dense.sds)
         guess[q] = height + dense.log_weight[q] + log(frame[3] * frame[4])
         top = max(top, guess[q])
     for q in range(count):
@@ -146,7 +155,7 @@ def _dense(p, dense, a, s):
         row = dense.by_tau[q]
         frame = (row[1], row[2], row[3], row[4], row[5])
         kappa, rise_n, begin = dense.kappa[q], dense.rise_n[q], end
-        end, rim = drifts.lattice(p, dense.sds, kappa, rise_n, frame, DENSE_STEP, DENSE_RIM, dense.nodes, begin)
+        end, rim = lattice(p, dense.sds, kappa, rise_n, frame, DENSE_STEP, DENSE_RIM, dense.nodes, begin)
         if end < 0:
             return -np.inf, -1, 1.0
         rims = max(rims, rim)
@@ -166,8 +175,8 @@ def integrate(p, drift, slab, runs, amounts, grids):
         for q in range(len(slab.kappa)):
             slab.rise_n[b, q] = rise(slab.kappa[q], p.n[b])
     slab.log_slab[:] = np.nan
-    frame, rise_n = drifts.find_mode(p, drift.sds, -1.0, 0.0, 0.0), drift.dense.rise_n[0]
-    smooth, rim = drifts.lattice(p, drift.sds, -1.0, rise_n, frame, SMOOTH_STEP, SMOOTH_RIM, drift.smooth, 0)
+    frame = find_mode(p, drift.sds, -1.0, 0.0, 0.0)
+    smooth, rim = lattice(p, drift.sds, -1.0, drift.dense.rise_n[0], frame, SMOOTH_STEP, SMOOTH_RIM, drift.smooth, 0)
     log_evidence[0] = sum_of_logs(drift.smooth, smooth, 2) + log(SMOOTH_STEP**2 * frame[3] * frame[4])
     log_evidence[3], dense, rims = _dense(p, drift.dense, frame[0], frame[1])
     _still(p, drift.dense, slab, log_evidence)
@@ -181,7 +190,8 @@ def integrate(p, drift, slab, runs, amounts, grids):
     log_evidence[6], low, high = offsets.evidence(p, amounts)
     log_evidence[7], m, width = noise.evidence(HALF, p, 0, grids.half, grids.spare, MOST_HALF)
     log_evidence[8], m_any, width_any = noise.evidence(ANY, p, 0, grids.any_rate, grids.spare, MOST_ANY)
-    first = last = (0.0, 0, 1.0)
+    first = (0.0, 0, 1.0)
+    last = (0.0, 0, 1.0)
     end = len(p.n) - 1
     if p.crowded[0]:
         first = noise.evidence(END, p, 0, grids.first, grids.spare, MOST_HALF)
@@ -189,9 +199,10 @@ def integrate(p, drift, slab, runs, amounts, grids):
         last = noise.evidence(END, p, end, grids.last, grids.spare, MOST_HALF)
     log_evidence[9] = first[0] + last[0]
     ends = (first[1], first[2], last[1], last[2])
-    shares, half, of_any = (rim, rims, unfinished, rims_small), (m, width), (m_any, width_any)
-    result = Integration(frame, smooth, dense, sparse, small, shares, cells, middle, low, high, half, of_any, ends)
-    return log_evidence, result
+    at_rim, normal, normal_any = (rim, rims, unfinished, rims_small), (m, width), (m_any, width_any)
+    return log_evidence, Integration(
+        frame, smooth, dense, sparse, small, at_rim, cells, middle, low, high, normal, normal_any, ends
+    )
 
 
 @outer
@@ -204,19 +215,20 @@ def draw(rng, counts, order, p, drift, slab, runs, amounts, grids, integration, 
         at += count
         if count == 0:
             continue
-        frame = integration.frame
         if z == 0:
-            step, nodes, end = SMOOTH_STEP, drift.smooth, integration.smooth
-            effective[z] = drifts.draw_smooth(rng, count, rows, out, p, drift.sds, frame, step, nodes, end, v)
+            effective[z] = draw_smooth(
+                rng, count, rows, out, p, drift.sds, integration.frame, SMOOTH_STEP, drift.smooth, integration.smooth, v
+            )
         elif z == 1:
-            drifts.draw_dense(rng, count, rows, out, p, drift.dense.kappa, drift.dense.by_tau, v)
+            draw_dense(rng, count, rows, out, p, drift.dense.kappa, drift.dense.by_tau, v)
         elif z == 2:
             draw_sparse(rng, count, rows, out, p, slab)
         elif z == 3:
             effective[z] = _draw_dense(rng, count, rows, out, p, drift.dense, integration.dense, v)
         elif z == 4:
-            nodes, end = drift.sparse, integration.sparse
-            effective[z] = draw_drifting_sparse(rng, count, rows, out, p, drift.sds, frame, slab, nodes, end, v)
+            effective[z] = draw_drifting_sparse(
+                rng, count, rows, out, p, drift.sds, integration.frame, slab, drift.sparse, integration.sparse, v
+            )
         elif z == 10:
             effective[z] = _draw_dense(rng, count, rows, out, p, drift.small, integration.small, v)
         else:
@@ -227,8 +239,9 @@ def draw(rng, counts, order, p, drift, slab, runs, amounts, grids, integration, 
 @_inner
 def _draw_dense(rng, count, rows, out, p, dense, end, v):
     """Draw accuracies with a dense residual around a drift; return the effective number of draws."""
-    taus, by_tau, nodes = dense.kappa, dense.by_tau, dense.nodes
-    return drifts.draw_drifting_dense(rng, count, rows, out, p, dense.sds, DENSE_STEP, taus, by_tau, nodes, end, v)
+    return draw_drifting_dense(
+        rng, count, rows, out, p, dense.sds, DENSE_STEP, dense.kappa, dense.by_tau, dense.nodes, end, v
+    )
 
 
 @_inner
@@ -241,8 +254,9 @@ def _draw_others(rng, z, count, rows, p, runs, amounts, grids, integration, v, o
     elif z == 7:
         return noise.draw(rng, count, rows, out, HALF, p, grids.half, integration.half[0], integration.half[1], v)
     elif z == 8:
-        m, width = integration.any_rate
-        return noise.draw(rng, count, rows, out, ANY, p, grids.any_rate, m, width, v)
+        return noise.draw(
+            rng, count, rows, out, ANY, p, grids.any_rate, integration.any_rate[0], integration.any_rate[1], v
+        )
     else:
         for q in range(count):
             out.accuracy[rows[q]] = p.confidence

@@ -71,8 +71,12 @@ def _place(eta, peak, scale, slab):
 def _cubic(f, c, x):
     """Evaluate at c + x the cubic through the values at c - 1, ..., c + 2."""
     outside = (x + 1) * (x - 2)
-    lower = -x * (x - 1) * (x - 2) / 6 * f[c - 1] + outside * (x - 1) / 2 * f[c]
-    return lower - outside * x / 2 * f[c + 1] + (x + 1) * x * (x - 1) / 6 * f[c + 2]
+    return (
+        -x * (x - 1) * (x - 2) / 6 * f[c - 1]
+        + outside * (x - 1) / 2 * f[c]
+        - outside * x / 2 * f[c + 1]
+        + (x + 1) * x * (x - 1) / 6 * f[c + 2]
+    )
 
 
 @inner
