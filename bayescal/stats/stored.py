@@ -111,8 +111,9 @@ def kind_of(counts: object) -> CountsKind:
 @cache
 def _load_package() -> None:
     for file in sorted([*PACKAGE.rglob("document.py"), *PACKAGE.rglob("documents/*.py")]):
-        parts = file.relative_to(PACKAGE).with_suffix("").parts
-        import_module(".".join(("bayescal", *parts)).removesuffix(".__init__"))
+        import_module(
+            ".".join(("bayescal", *file.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__")
+        )
 
 
 @public
