@@ -18,10 +18,8 @@ from bayescal.stats.losses import total_without_squares
 class IsotonicFit:
     """Isotonic regression of outcomes on confidences."""
 
-    #: Distinct confidences of rows with positive weight, increasing, shape (n_levels,).
-    confidence: Floats
-    #: Sums of weights by outcome, shape (2, n_levels).
-    weight: Floats
+    confidence: Floats  #: Distinct confidences of rows with positive weight, increasing, shape (n_levels,).
+    weight: Floats  #: Sums of weights by outcome, shape (2, n_levels).
     #: The non-decreasing function of the confidence with the smallest Brier score, at each distinct confidence.
     fitted: Floats
 
@@ -71,10 +69,8 @@ def corp_parts(fit: IsotonicFit, mean_loss: Callable[[Floats, Floats], float]) -
     `mean_loss` takes sums of weights by outcome and level, and a probability per level: `mean_squared_error` or
     `mean_log_loss`.
     """
-    base = fit.weight[1].sum() / fit.weight.sum()
-    score, recalibrated, constant = (
-        mean_loss(fit.weight, p) for p in (fit.confidence, fit.fitted, np.full(len(fit.fitted), base))
-    )
+    base = np.full(len(fit.fitted), fit.weight[1].sum() / fit.weight.sum())
+    score, recalibrated, constant = (mean_loss(fit.weight, p) for p in (fit.confidence, fit.fitted, base))
     if not np.isfinite([score, recalibrated, constant]).all():
         raise ValueError(
             "`weights` must not differ by more than about 1e15 among rows with equal or neighbouring probabilities: "
@@ -82,11 +78,9 @@ def corp_parts(fit: IsotonicFit, mean_loss: Callable[[Floats, Floats], float]) -
         )
     # Dimitriadis, Gneiting and Jordan (2021), equation 4; both are >= 0, except for rounding
     return {
-        "miscalibration": max(score - recalibrated, 0.0),
-        "discrimination": max(constant - recalibrated, 0.0),
-        "uncertainty": constant,
-        "score": score,
-    }
+        "miscalibration": max(score - recalibrated, 0.0), "discrimination": max(constant - recalibrated, 0.0),
+        "uncertainty": constant, "score": score,
+    }  # fmt: skip
 
 
 def mean_squared_error(weight: Floats, probability: Floats) -> float:
@@ -104,13 +98,11 @@ def mean_log_loss(weight: Floats, probability: Floats) -> float:
 
 
 @estimand(
-    "squared l_2 error",
-    of_calibration=True,
-    reported=False,
+    "squared l_2 error", of_calibration=True, reported=False,
     citation="Murphy (1973), J. Appl. Meteorol. 12; Kumar, Liang and Ma (2019), NeurIPS, section 2",
     formula=r"\sum_b m_b (\theta_b - \mu_b)^2",
     synonyms=("reliability (Murphy)", "squared calibration error", "mean squared calibration error"),
-)
+)  # fmt: skip
 @public
 def squared_l2_error(bin_draws: BinDraws) -> Draws:
     r"""Draw the squared l_2 calibration error, :math:`\sum_b m_b (\theta_b - \mu_b)^2`.

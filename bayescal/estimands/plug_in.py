@@ -11,8 +11,7 @@ from bayescal.posterior.joint import reorder
 from bayescal.stats.clusters import clusters_of
 from bayescal.stats.contract import Counts
 
-#: The compiled loop tabulates distributions of bins with at most so many rows.
-MOST_TABULATED = 10_000_000
+MOST_TABULATED = 10_000_000  #: The compiled loop tabulates distributions of bins with at most so many rows.
 
 
 def observed_bins(counts: Counts) -> BinDraws:

@@ -16,8 +16,7 @@ from bayescal.stats.clusters import refuse_clusters
 from bayescal.stats.contract import Counts
 from bayescal.stats.sums import ratio
 
-#: Fewest (effective) rows on each side of a threshold whose regret is stated by itself.
-FEWEST_ROWS_PER_SIDE = 5
+FEWEST_ROWS_PER_SIDE = 5  #: Fewest (effective) rows on each side of a threshold whose regret is stated by itself.
 
 
 def regret_draws(bins: BinDraws, threshold: float, first: int) -> Floats:
@@ -28,8 +27,7 @@ def regret_draws(bins: BinDraws, threshold: float, first: int) -> Floats:
     """
     treated = np.arange(bins.accuracy.shape[1]) >= first
     wrong = treated != (bins.accuracy >= threshold)
-    lost: Floats = (bins.mass * np.abs(bins.accuracy - threshold) * wrong).sum(axis=1)
-    return lost
+    return (bins.mass * np.abs(bins.accuracy - threshold) * wrong).sum(axis=1)
 
 
 def regret_of(bins: BinDraws, counts: Counts, posterior: object, threshold: float) -> Draws:
@@ -113,16 +111,12 @@ def _observed(counts: Counts) -> float:
 
 
 @estimand(
-    "largest regret",
-    needs=frozenset({"thresholds"}),
-    of_calibration=True,
-    reported=False,
-    plug_in=_observed,
+    "largest regret", needs=frozenset({"thresholds"}), of_calibration=True, reported=False, plug_in=_observed,
     citation="Vickers and Elkin (2006), Medical Decision Making 26, 565-574, for the loss at a threshold",
     formula=r"\max_t \sum_b m_b\,|\theta_b - t|\,1\{\text{bin } b \text{ is on the wrong side of } t\}",
     synonyms=("worst threshold", "worst regret"),
     note="The largest regret is that of the inner edges of the bins; between them it may be larger.",
-)
+)  # fmt: skip
 @_of_bins
 @public
 def largest_regret(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draws:

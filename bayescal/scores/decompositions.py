@@ -19,17 +19,9 @@ from bayescal.stats.sums import effective_number
 
 @public
 def brier_decomposition(
-    y_true: Any,
-    y_prob: Any,
-    *,
-    method: str = "corp",
-    bins: Any = None,
-    binning: str = "equal-width",
-    target: str | None = None,
-    weights: Any = None,
-    classes: Classes = None,
-    logits: bool = False,
-) -> CorpDecomposition | MurphyDecomposition:
+    y_true: Any, y_prob: Any, *, method: str = "corp", bins: Any = None, binning: str = "equal-width",
+    target: str | None = None, weights: Any = None, classes: Classes = None, logits: bool = False,
+) -> CorpDecomposition | MurphyDecomposition:  # fmt: skip
     r"""Decompose the Brier score of rows into parts for calibration, discrimination and uncertainty.
 
     Parameters
@@ -93,14 +85,9 @@ def brier_decomposition(
 
 @public
 def log_decomposition(
-    y_true: Any,
-    y_prob: Any,
-    *,
-    target: str | None = None,
-    weights: Any = None,
-    classes: Classes = None,
+    y_true: Any, y_prob: Any, *, target: str | None = None, weights: Any = None, classes: Classes = None,
     logits: bool = False,
-) -> CorpDecomposition:
+) -> CorpDecomposition:  # fmt: skip
     """Decompose the log score of rows by isotonic regression (CORP).
 
     Parameters

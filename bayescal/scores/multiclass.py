@@ -29,11 +29,9 @@ class ProperScore:
 
     name: str
     convention: str
-    #: Loss of the second half row of the prior, and the largest loss; see `MultiClassScore`.
-    prior_loss: float
-    largest: float
-    #: Takes validated rows; returns the loss of each, shape (n_rows,).
-    of_rows: Callable[[ClassRows], Floats]
+    prior_loss: float  #: Loss of the second half row of the prior; see `MultiClassScore`.
+    largest: float  #: The largest loss.
+    of_rows: Callable[[ClassRows], Floats]  #: Takes validated rows; returns the loss of each, shape (n_rows,).
     #: Takes a block of probabilities; returns the loss of every row if its label were each class, of the same shape.
     of_classes: Callable[[Floats], Floats]
 
@@ -55,41 +53,28 @@ def brier_score(n_classes: int, convention: str = "sum") -> ProperScore:
     scale = {"sum": 1.0, "mean": 1 / n_classes, "half": 0.5}[convention]
 
     def of_classes(block: Floats) -> Floats:
-        losses: Floats = np.einsum("ik,ik->i", block, block)[:, None] + 1 - 2 * block
-        return scale * losses
+        return scale * (np.einsum("ik,ik->i", block, block)[:, None] + 1 - 2 * block)
 
     return ProperScore(
-        "multi-class Brier score",
-        CONVENTIONS[convention].format(K=n_classes),
-        prior_loss=2 * scale,
-        largest=2 * scale,
-        of_rows=lambda rows: scale * _by_block(rows, _squared_errors),
-        of_classes=of_classes,
-    )
+        "multi-class Brier score", CONVENTIONS[convention].format(K=n_classes), prior_loss=2 * scale, largest=2 * scale,
+        of_rows=lambda rows: scale * _by_block(rows, _squared_errors), of_classes=of_classes,
+    )  # fmt: skip
 
 
 def log_score(n_classes: int) -> ProperScore:
     """Return the multi-class log score; probability 0 counts as the smallest positive float in `of_classes`."""
     return ProperScore(
-        "multi-class log score",
-        f"{n_classes} classes, in nats",
-        prior_loss=2 * float(np.log(n_classes)),
-        largest=float("inf"),
-        of_rows=_log_losses,
+        "multi-class log score", f"{n_classes} classes, in nats", prior_loss=2 * float(np.log(n_classes)),
+        largest=float("inf"), of_rows=_log_losses,
         of_classes=lambda block: -np.log(np.maximum(block, np.finfo(np.float64).tiny)),
-    )
+    )  # fmt: skip
 
 
 @public
 def multiclass_brier(
-    y_true: Any,
-    y_prob: Any,
-    *,
-    convention: str = "sum",
-    weights: Any = None,
-    classes: Classes = None,
+    y_true: Any, y_prob: Any, *, convention: str = "sum", weights: Any = None, classes: Classes = None,
     logits: bool = False,
-) -> MultiClassScore:
+) -> MultiClassScore:  # fmt: skip
     r"""Compute the Brier score of a matrix of probabilities, with a posterior interval.
 
     Parameters
@@ -187,8 +172,7 @@ def _log_losses(rows: ClassRows) -> Floats:
         rule = "must exceed 0 for the class of the row, because the log score is infinite otherwise"
         hint = "To limit the loss, clip the probabilities, as in `np.clip(p, 1e-15, 1 - 1e-15)`, and report the limits."
         _checks.refuse("y_prob", rule, impossible, probability, hint)
-    losses: Floats = -np.log(np.where(probability == 0, 1.0, probability))  # rows of weight 0 may have probability 0
-    return losses
+    return -np.log(np.where(probability == 0, 1.0, probability))  # rows of weight 0 may have probability 0
 
 
 def _by_block(rows: ClassRows, losses: Callable[[Floats, Array], Floats]) -> Floats:
@@ -211,18 +195,9 @@ SCORES = ("brier", "log")
 
 @public
 def compare(
-    y_true: Any,
-    y_prob: Mapping[str, Any],
-    *,
-    score: str = "brier",
-    convention: str | None = None,
-    rope: float = 0.01,
-    draws: int = 4000,
-    rng: Any = None,
-    weights: Any = None,
-    classes: Classes = None,
-    logits: bool = False,
-) -> ScoreComparison:
+    y_true: Any, y_prob: Mapping[str, Any], *, score: str = "brier", convention: str | None = None, rope: float = 0.01,
+    draws: int = 4000, rng: Any = None, weights: Any = None, classes: Classes = None, logits: bool = False,
+) -> ScoreComparison:  # fmt: skip
     """Compare classifiers on the same rows by a proper score of all classes.
 
     A proper score is smallest, in expectation, for the true probabilities. `compare` with matrices of probabilities

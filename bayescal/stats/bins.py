@@ -13,10 +13,8 @@ from bayescal._meant import public
 from bayescal.data.columns import allowed_weights, weight_column
 from bayescal.data.frames import to_array
 
-#: Maximum number of bins: with more, neighbouring edges would be only a few float32 steps apart.
-MOST_BINS = 1_000_000
-#: One bin for each distinct confidence, such as 0.9 of a language model that says 90 %.
-VALUES = "values"
+MOST_BINS = 1_000_000  #: Maximum number of bins: with more, neighbouring edges would be only a few float32 steps apart.
+VALUES = "values"  #: One bin for each distinct confidence, such as 0.9 of a language model that says 90 %.
 #: Ways to choose edges that depend on the rows, so that edges must be chosen before rows are counted.
 FROM_ROWS = ("equal-mass", "equal-effective-mass", VALUES)
 #: Ways to choose edges for a number of bins, and all ways to choose edges.
@@ -26,12 +24,10 @@ BINNINGS = (*OF_NUMBER, VALUES)
 MOST_VALUES = 101
 #: Confidences that differ by at most this much are one value: rounding of float32, or of division by 100.
 SAME_VALUE = 1e-6
-#: Number of bins by default.
-DEFAULT_BINS = 15
+DEFAULT_BINS = 15  #: Number of bins by default.
 #: The side on which bins contain their edge: [a, b) with the last bin closed, or (a, b] with the first bin closed.
 SIDES = ("left", "right")
-#: Largest number of times that all cuts of bins of equal effective mass are moved.
-ROUNDS = 30
+ROUNDS = 30  #: Largest number of times that all cuts of bins of equal effective mass are moved.
 
 
 @public
@@ -329,13 +325,9 @@ def _off_ties(values: Array, cuts: Ints) -> Ints:
 
 @public
 def make_bins(
-    bins: Any = DEFAULT_BINS,
-    *,
-    binning: str = "equal-width",
-    confidence: ArrayLike | None = None,
-    weights: ArrayLike | None = None,
-    closed: str | None = None,
-) -> Bins:
+    bins: Any = DEFAULT_BINS, *, binning: str = "equal-width", confidence: ArrayLike | None = None,
+    weights: ArrayLike | None = None, closed: str | None = None,
+) -> Bins:  # fmt: skip
     """Make `Bins`, which every argument ``bins=`` accepts.
 
     Parameters

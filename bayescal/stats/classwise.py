@@ -20,15 +20,12 @@ from bayescal.stats.query.class_sums import class_sums
 from bayescal.stats.query.row_sums import bins_before_rows
 from bayescal.stats.sums import sums_at
 
-#: Rows per chunk, so that temporary arrays are small compared with the input.
-CHUNK = 16_384
+CHUNK = 16_384  #: Rows per chunk, so that temporary arrays are small compared with the input.
 #: Maximum number of cells (classes times bins) whose joint sums are kept: 1.8 MB. With more classes, the correlation of
 #: their errors changes the width of the interval of the mean by less than 1 %; see docs/explanation/classwise.md.
 MOST_CELLS = 480
-#: Mean squares of residuals below this are rounding errors of residuals of 0.
-ROUNDING = 1e-12
-#: Steps of a bisection; each halves the interval.
-STEPS = 80
+ROUNDING = 1e-12  #: Mean squares of residuals below this are rounding errors of residuals of 0.
+STEPS = 80  #: Steps of a bisection; each halves the interval.
 
 
 @public
@@ -129,16 +126,9 @@ class ClasswiseCounts(Sums):
 
     @classmethod
     def from_arrays(
-        cls,
-        y_true: Any,
-        y_prob: Any,
-        *,
-        bins: Any = 15,
-        binning: str = "equal-width",
-        weights: Any = None,
-        classes: Classes = None,
-        logits: bool = False,
-    ) -> "ClasswiseCounts":
+        cls, y_true: Any, y_prob: Any, *, bins: Any = 15, binning: str = "equal-width", weights: Any = None,
+        classes: Classes = None, logits: bool = False,
+    ) -> "ClasswiseCounts":  # fmt: skip
         """Count the rows of a multi-class problem.
 
         A class without rows has counts with outcome 0 only.
@@ -188,15 +178,9 @@ class ClasswiseCounts(Sums):
 
     @classmethod
     def from_frame(
-        cls,
-        frame: Any,
-        *,
-        label: str = "label",
-        probabilities: Mapping[Any, str] | Sequence[str],
-        weights: str | None = None,
-        bins: Any = 15,
-        binning: str = "equal-width",
-    ) -> "ClasswiseCounts":
+        cls, frame: Any, *, label: str = "label", probabilities: Mapping[Any, str] | Sequence[str],
+        weights: str | None = None, bins: Any = 15, binning: str = "equal-width",
+    ) -> "ClasswiseCounts":  # fmt: skip
         """Count the rows of a data frame in its engine, which returns sums and no rows.
 
         `joint` is None if there are more than twelve classes, whose pairs would need many queries.
@@ -299,10 +283,8 @@ class ClasswiseCounts(Sums):
         if self.joint is None:
             return ClasswiseCounts(self.classes, counts)
         first = first_cells([each.bins for each in self.by_class])[:-1]
-        kept = counts[0].bins.edges[:-1]
-        start = np.concatenate(
-            [k + np.searchsorted(e.bins.edges, kept) for k, e in zip(first, self.by_class, strict=True)]
-        )
+        kept, each = counts[0].bins.edges[:-1], zip(first, self.by_class, strict=True)
+        start = np.concatenate([k + np.searchsorted(of_class.bins.edges, kept) for k, of_class in each])
         joint = np.add.reduceat(np.add.reduceat(self.joint, start, axis=0), start, axis=1)
         return ClasswiseCounts(self.classes, counts, joint)
 
@@ -383,8 +365,7 @@ def error_correlation(counts: Sequence[BinnedCounts], joint: Floats | None) -> t
 
 def _by_class(joint: Floats, first: Ints) -> Floats:
     """Sum over the bins of each class."""
-    result: Floats = np.add.reduceat(np.add.reduceat(joint, first[:-1], axis=0), first[:-1], axis=1)
-    return result
+    return np.add.reduceat(np.add.reduceat(joint, first[:-1], axis=0), first[:-1], axis=1)
 
 
 def _squares(counts: BinnedCounts) -> Floats:

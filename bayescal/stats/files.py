@@ -27,10 +27,8 @@ from bayescal.stats.classwise import ClasswiseCounts
 from bayescal.stats.clusters import ClusterSums, CollectedCells, require_few
 from bayescal.stats.losses import KINDS, applied_by_name
 
-#: Number of labels of clusters among which numbers of a measurement are looked for.
-LABELS_SEEN = 1000
-#: Passes over the rows of a file.
-COUNTING, EDGES = "counting", "edges"
+LABELS_SEEN = 1000  #: Number of labels of clusters among which numbers of a measurement are looked for.
+COUNTING, EDGES = "counting", "edges"  #: Passes over the rows of a file.
 
 
 @dataclass(frozen=True)
@@ -77,21 +75,11 @@ def _with_unit_rows[C](stream: RowStream, count: Callable[[RowStream], C]) -> C:
 
 @public
 def count_file(
-    path: str | Path,
-    *,
-    label: str,
-    prob: str | None = None,
-    prob_prefix: str | None = None,
-    weights: str | None = None,
-    classes: Sequence[str] | None = None,
-    target: str | None = None,
-    logits: bool = False,
-    logprob: bool = False,
-    bins: Any = 15,
-    binning: str = "equal-width",
-    cluster: str | None = None,
+    path: str | Path, *, label: str, prob: str | None = None, prob_prefix: str | None = None,
+    weights: str | None = None, classes: Sequence[str] | None = None, target: str | None = None, logits: bool = False,
+    logprob: bool = False, bins: Any = 15, binning: str = "equal-width", cluster: str | None = None,
     progress: Callable[[Progress], None] | None = None,
-) -> BinnedCounts | ClasswiseCounts:
+) -> BinnedCounts | ClasswiseCounts:  # fmt: skip
     r"""Count the rows of a Parquet, CSV, TSV or JSON-lines file, which may be larger than memory.
 
     Parameters
@@ -234,18 +222,14 @@ class _Clusters:
             self._cells.setdefault(part, CollectedCells(self._bins)).add(rows, self._codes.of(labels))
 
     def added_to(self, part: Any, counts: BinnedCounts) -> BinnedCounts:
-        """Return counts with the sums over their clusters."""
-        if part in (None, 0):  # once per file: all rows, or the first class
-            self._refuse_measurement()
-        return replace(counts, clusters=ClusterSums.from_cells(self._cells[part].joined)) if self._used else counts
-
-    def _refuse_measurement(self) -> None:
-        numbers = of_groups.numbers_of_measurement(islice(self._codes, LABELS_SEEN))
-        if numbers:
+        """Return counts with the sums over their clusters; refuse numbers of a measurement, once per file."""
+        first = part in (None, 0)  # all rows, or the first class
+        if first and (numbers := of_groups.numbers_of_measurement(islice(self._codes, LABELS_SEEN))):
             raise ValueError(
                 "`cluster` must name a column of cluster labels, such as numbers of questions or patients; it holds "
                 f"numbers that are not integers, such as {numbers[0]:.8g}. Is it another column?"
             )
+        return replace(counts, clusters=ClusterSums.from_cells(self._cells[part].joined)) if self._used else counts
 
 
 def _count_groups(
@@ -259,10 +243,8 @@ def _count_groups(
     for label, chosen in zip(groups.labels, groups.rows(), strict=True):
         of_group = None if columns.weight is None else columns.weight[chosen]
         of_rows: dict[str, Any] = {
-            "confidence": rows.confidence[chosen],
-            "outcome": rows.outcome[chosen],
-            "weight": of_group,
-        }
+            "confidence": rows.confidence[chosen], "outcome": rows.outcome[chosen], "weight": of_group,
+        }  # fmt: skip
         part = replace(rows, **of_rows, reading=Reading())  # all rows state how they were read
         yield label, _count(part, bins), part, chosen
 
@@ -291,9 +273,8 @@ def _count_classes_of_stream(stream: RowStream, bins: Bins, how: Counting, progr
                 clusters.add(k, problem, rows.cluster)
     findings.report()
     _require_weight(total.by_class[0], stream)
-    return replace(
-        total, by_class=tuple(clusters.added_to(k, _read_as(stream, each)) for k, each in enumerate(total.by_class))
-    )
+    by_class = (clusters.added_to(k, _read_as(stream, each)) for k, each in enumerate(total.by_class))
+    return replace(total, by_class=tuple(by_class))
 
 
 def _blocks(stream: RowStream, step: str, progress: OnProgress) -> Iterator[Rows]:

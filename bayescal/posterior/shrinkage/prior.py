@@ -2,35 +2,31 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 
 from bayescal import _checks
 from bayescal._arrays import Floats, Generator, Indices
 
-#: Prior weights of sub-models by family.
-Families = Mapping[str, Mapping[str, float]]
+Families = Mapping[str, Mapping[str, float]]  #: Prior weights of sub-models by family.
+Evidence = Mapping[str, float]  #: Log marginal likelihoods of sub-models.
+Pool = Collection[str]  #: Families of the pool.
 
 #: Sub-models of independent bins: whether the sub-model has a drift, and its kind of residual.
 SUB_MODELS = {
-    "logistic": (True, "none"),
-    "dense": (False, "dense"),
-    "sparse": (False, "sparse"),
-    "logistic_dense": (True, "dense"),
-    "logistic_sparse": (True, "sparse"),
-}
+    "logistic": (True, "none"), "dense": (False, "dense"), "sparse": (False, "sparse"),
+    "logistic_dense": (True, "dense"), "logistic_sparse": (True, "sparse"),
+}  # fmt: skip
 #: Keys of the families of sub-models.
 INDEPENDENT, SHARED, SMALL, NOISE, EXACT = "independent", "shared", "small_errors", "noise", "exact"
 #: Label noise at the ends: takes part only if the first or the last bin is crowded near 0 or 1, see `crowded_ends`.
 ENDS = "label_noise_ends"
 #: Prior weights of the sub-models by family; those of independent bins can be changed by an option.
 FAMILIES: dict[str, dict[str, float]] = {
-    INDEPENDENT: dict.fromkeys(SUB_MODELS, 1.0),
-    SHARED: {"runs": 1.0, "offset": 0.5},
-    SMALL: {SMALL: 1.0},
-    NOISE: {"label_noise": 0.5, "label_noise_any_rate": 0.5, ENDS: 0.5},
-    EXACT: {EXACT: 0.25},
-}
+    INDEPENDENT: dict.fromkeys(SUB_MODELS, 1.0), SHARED: {"runs": 1.0, "offset": 0.5}, SMALL: {SMALL: 1.0},
+    NOISE: {"label_noise": 0.5, "label_noise_any_rate": 0.5, ENDS: 0.5}, EXACT: {EXACT: 0.25},
+}  # fmt: skip
 #: Families that form a linear pool, in which each has the same share regardless of its marginal likelihood; the share
 #: of small errors fades if the data refute them, see `pool_shares`. POOL_WEIGHT is the prior weight of the pool.
 POOLED, POOL_WEIGHT = (INDEPENDENT, SHARED, SMALL), 10.0
@@ -62,23 +58,18 @@ FADE, TOLERATED = 0.5, 8.0
 class ShrinkagePrior:
     """Constants of the shrinkage prior; `shrinkage_posterior` describes them and their implications."""
 
-    #: Prior standard deviations of the drift's intercept and log slope.
-    intercept_sd: float = 0.5
-    log_slope_sd: float = 0.5
-    #: Scale of the half-Normal prior of tau under a dense residual.
-    dense_scale: float = 0.2
+    intercept_sd: float = 0.5  #: Prior standard deviation of the drift's intercept.
+    log_slope_sd: float = 0.5  #: Prior standard deviation of its log slope.
+    dense_scale: float = 0.2  #: Scale of the half-Normal prior of tau under a dense residual.
     #: Shape c of the prior density c tau^(c - 1) under a sparse residual, where each bin that is off has its own tau.
     sparse_shape: float = 0.5
     #: Equally probable values of the probability that a bin is off under a sparse residual.
     rho: tuple[float, ...] = (0.05, 0.15, 0.3, 0.5)
     #: Prior weights of the five sub-models of independent bins, in the order of `SUB_MODELS`.
     sub_model_weights: tuple[float, ...] = (1.0, 1.0, 1.0, 1.0, 1.0)
-    #: Prior odds of exact calibration against all other sub-models.
-    prior_odds: float = 1.0
-    #: Dirichlet parameter of each bin mass; None means 2 / M.
-    mass_alpha: float | None = None
-    #: Names of the sub-models that take part.
-    sub_models: tuple[str, ...] = (*NAMES, SATURATED)
+    prior_odds: float = 1.0  #: Prior odds of exact calibration against all other sub-models.
+    mass_alpha: float | None = None  #: Dirichlet parameter of each bin mass; None means 2 / M.
+    sub_models: tuple[str, ...] = (*NAMES, SATURATED)  #: Names of the sub-models that take part.
     #: Whether the families of `POOLED` form a linear pool; otherwise sub-models are averaged by marginal likelihood.
     pool: bool = True
 
@@ -130,14 +121,9 @@ class ShrinkagePrior:
 
 
 def make_prior(
-    *,
-    rho: float | Sequence[float],
-    sub_model_weights: Sequence[float],
-    mass_alpha: float | None,
-    sub_models: Sequence[str] | None,
-    pool: bool,
-    **scales: float,
-) -> ShrinkagePrior:
+    *, rho: float | Sequence[float], sub_model_weights: Sequence[float], mass_alpha: float | None,
+    sub_models: Sequence[str] | None, pool: bool, **scales: float,
+) -> ShrinkagePrior:  # fmt: skip
     """Check the options of `shrinkage_posterior`."""
     _checks.one_of("pool", pool, [True, False])
     shares = np.atleast_1d(np.asarray(rho, dtype=object))
@@ -147,13 +133,11 @@ def make_prior(
     if checked["sparse_shape"] < LEAST_SHAPE:
         raise ValueError(f"`sparse_shape` must be at least {LEAST_SHAPE:g}, not {checked['sparse_shape']:g}.")
     prior = ShrinkagePrior(
-        **checked,
-        rho=tuple(_checks.fraction("rho", value) for value in shares),
+        **checked, rho=tuple(_checks.fraction("rho", value) for value in shares),
         sub_model_weights=_five_weights(sub_model_weights),
         mass_alpha=None if mass_alpha is None else float(_checks.positive("mass_alpha", mass_alpha, ())),
-        sub_models=_named_sub_models(sub_models),
-        pool=bool(pool),
-    )
+        sub_models=_named_sub_models(sub_models), pool=bool(pool),
+    )  # fmt: skip
     if not prior.families:
         raise ValueError(
             "`sub_models` and `sub_model_weights` must leave at least one sub-model with a weight > 0; "
@@ -190,9 +174,7 @@ def _five_weights(weights: Sequence[float]) -> tuple[float, ...]:
     return tuple(values.tolist())
 
 
-def posterior_probabilities(
-    families: Families, evidence: Mapping[str, float], pooled: Collection[str] = POOLED
-) -> dict[str, float]:
+def posterior_probabilities(families: Families, evidence: Evidence, pooled: Pool = POOLED) -> dict[str, float]:
     """Compute the posterior probability of each sub-model, from prior weights by family and log marginal likelihoods.
 
     The families in `pooled` have the shares of the pool that `pool_shares` returns; the marginal likelihood of the pool
@@ -205,7 +187,7 @@ def posterior_probabilities(
     return {name: float(np.exp(joint[family] - total)) * p for family, of in inside.items() for name, p in of.items()}
 
 
-def log_average(families: Families, evidence: Mapping[str, float], pooled: Collection[str] = POOLED) -> float:
+def log_average(families: Families, evidence: Evidence, pooled: Pool = POOLED) -> float:
     """Compute the log marginal likelihood of the average over sub-models, from those of the sub-models."""
     _, joint = _joint(families, evidence, pooled)
     weights = [sum(of.values()) for family, of in families.items() if family not in pooled]
@@ -213,9 +195,7 @@ def log_average(families: Families, evidence: Mapping[str, float], pooled: Colle
     return float(np.logaddexp.reduce(list(joint.values())) - np.log(total))
 
 
-def _joint(
-    families: Families, evidence: Mapping[str, float], pooled: Collection[str]
-) -> tuple[dict[str, dict[str, float]], dict[str, float]]:
+def _joint(families: Families, evidence: Evidence, pooled: Pool) -> tuple[dict[str, dict[str, float]], dict[str, Any]]:
     """Return the probabilities within each family, and log prior weight times marginal likelihood of each family."""
     inside, joint = {}, {}
     for family, weights in families.items():
