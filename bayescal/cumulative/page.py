@@ -81,12 +81,9 @@ def _(result: SubpopulationPosterior, parameters: Parameters = NO_PARAMETERS) ->
 
 def _of_curve(result: CurvePosterior, parameters: Parameters) -> dict[str, Any]:
     return {
-        **with_table(result, parameters),
-        "interval": {"probability": PROB, "kind": "equal-tailed"},
-        "model": result.model,
-        "draws": len(result.kuiper),
-        "observed": document(result.observed),
-    }
+        **with_table(result, parameters), "interval": {"probability": PROB, "kind": "equal-tailed"},
+        "model": result.model, "draws": len(result.kuiper), "observed": document(result.observed),
+    }  # fmt: skip
 
 
 @content.register

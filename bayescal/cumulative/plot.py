@@ -56,16 +56,10 @@ def cumulative_points(cd: Cumulative, prob: float = 0.95) -> CumulativePoints:
     reached = np.searchsorted(share[1:], TICKS - 1e-12, side="left")
     seen = _visible(curve)
     return CumulativePoints(
-        share=share[seen],
-        curve=curve[seen],
-        score=cd.score[seen[1:] - 1],
-        low=np.append(-start, band.low)[seen],
-        high=np.append(start, band.high)[seen],
-        sigma=cd.null_sigma,
-        worst=np.column_stack([share[ends], curve[ends]]),
-        tick_share=TICKS,
-        tick_score=cd.score[np.minimum(reached, len(cd.score) - 1)].astype(np.float64),
-    )
+        share=share[seen], curve=curve[seen], score=cd.score[seen[1:] - 1], low=np.append(-start, band.low)[seen],
+        high=np.append(start, band.high)[seen], sigma=cd.null_sigma, worst=np.column_stack([share[ends], curve[ends]]),
+        tick_share=TICKS, tick_score=cd.score[np.minimum(reached, len(cd.score) - 1)].astype(np.float64),
+    )  # fmt: skip
 
 
 def _visible(curve: Floats) -> Indices:
@@ -307,14 +301,9 @@ def _draw(ax: "Axes", points: CumulativePoints, main: str, marked: str, grey: st
         points.share, points.low, points.high, color=main, alpha=_opacity(ax), linewidth=0, zorder=2, gid="band"
     )
     ax.fill(
-        [0, 0, TRIANGLE],
-        [-2 * points.sigma, 2 * points.sigma, 0],
-        color=grey,
-        alpha=0.75,
-        linewidth=0,
-        zorder=3,
-        gid="triangle",
-    )
+        [0, 0, TRIANGLE], [-2 * points.sigma, 2 * points.sigma, 0],
+        color=grey, alpha=0.75, linewidth=0, zorder=3, gid="triangle",
+    )  # fmt: skip
     ax.axvspan(x0, x1, color=marked, alpha=0.1, linewidth=0, zorder=0, gid="worst interval")
     ax.plot(points.share, points.curve, color=main, linewidth=1.4, zorder=4, gid="curve")
     inside = (points.share >= x0) & (points.share <= x1)

@@ -265,15 +265,10 @@ def _evaluation(
         )
     cuts = np.flatnonzero(np.diff(stratum)) + 1
     report = report_of(
-        evaluation.bin_draws,
-        posterior.solved.nu[posterior.value_of(draws, evaluation.bin_draws_seed)],
-        counts.evidence(stratum),
-        tuple(counts.bins.edges[cuts].tolist()),
-        table_of_checked=counts.table(stratum),
-        trend=error_trend(counts, stratum),
-        p_checked_at_random=p_checked_at_random(counts),
-        notes=notes,
-    )
+        evaluation.bin_draws, posterior.solved.nu[posterior.value_of(draws, evaluation.bin_draws_seed)],
+        counts.evidence(stratum), tuple(counts.bins.edges[cuts].tolist()), table_of_checked=counts.table(stratum),
+        trend=error_trend(counts, stratum), p_checked_at_random=p_checked_at_random(counts), notes=notes,
+    )  # fmt: skip
     return JudgedEvaluation.of(evaluation, report)
 
 

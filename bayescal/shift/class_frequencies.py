@@ -203,13 +203,10 @@ class ClassPriors(Presented, Mapping[Any, Draws]):
         """
         about = {"spec": self.spec, "method": self.method, "n_target": self.counts.n_target}
         return _arviz.datatree(
-            {"frequency": self.draws},
-            observed={"n_source": self.counts.by_class},
-            constant={"source": self.source, "worth": self.worth},
-            along="class",
-            coords={"class": list(self.classes)},
-            attrs={**about, "remarks": "\n".join(self.remarks)},
-        )
+            {"frequency": self.draws}, observed={"n_source": self.counts.by_class},
+            constant={"source": self.source, "worth": self.worth}, along="class",
+            coords={"class": list(self.classes)}, attrs={**about, "remarks": "\n".join(self.remarks)},
+        )  # fmt: skip
 
     @property
     def spec(self) -> str:

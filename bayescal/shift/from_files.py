@@ -141,18 +141,11 @@ def evaluate_shifted_files(
         if question.shift is not None:
             evaluation = evaluate_shifted(*read.arguments, **keywords)
     parameters = {
-        "file": source.name,
-        "target": target.name,
-        "rows": len(read.source.y_true),
-        "label": read.named.label,
-        "prob": list(read.source.columns),
-        **({} if columns.weights is None else {"weights": columns.weights}),
-        "classes": read.source.classes,
-        "logits": columns.logits,
-        **({"logprob": True} if columns.logprob else {}),
-        **question.given(),
-        **_settings(evaluation, keywords),
-    }
+        "file": source.name, "target": target.name, "rows": len(read.source.y_true), "label": read.named.label,
+        "prob": list(read.source.columns), **({} if columns.weights is None else {"weights": columns.weights}),
+        "classes": read.source.classes, "logits": columns.logits,
+        **({"logprob": True} if columns.logprob else {}), **question.given(), **_settings(evaluation, keywords),
+    }  # fmt: skip
     return ShiftedFiles(evaluation, evidence, parameters, notes)
 
 
