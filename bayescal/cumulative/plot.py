@@ -77,14 +77,9 @@ def _visible(curve: Floats) -> Indices:
 
 @public
 def plot_cumulative(
-    cd: Cumulative,
-    ax: "Axes | None" = None,
-    *,
-    zoom: tuple[float, float] | None = None,
-    prob: float = 0.95,
-    color: Any = None,
-    worst_color: Any = None,
-) -> "Axes":
+    cd: Cumulative, ax: "Axes | None" = None, *, zoom: tuple[float, float] | None = None,
+    prob: float = 0.95, color: Any = None, worst_color: Any = None,
+) -> "Axes":  # fmt: skip
     """Draw a cumulative difference: its slope is the miscalibration at each score.
 
     Where the curve is flat, the scores are calibrated; where it rises, outcome 1 is more frequent than stated, and
@@ -163,15 +158,9 @@ def mean_responses(rows: Responses, n_bins: int, binning: str) -> MeanResponses:
 
 @public
 def plot_subpopulation(
-    sub: SubpopulationDifference,
-    axes: Any = None,
-    *,
-    bins: int = 10,
-    binning: str = EFFECTIVE,
-    prob: float = 0.95,
-    color: Any = None,
-    worst_color: Any = None,
-) -> "NDArray[Any]":
+    sub: SubpopulationDifference, axes: Any = None, *, bins: int = 10,
+    binning: str = EFFECTIVE, prob: float = 0.95, color: Any = None, worst_color: Any = None,
+) -> "NDArray[Any]":  # fmt: skip
     """Draw mean responses of a subpopulation and of the full population by score, above the cumulative difference.
 
     The upper axes show the mean response against the mean score in each bin: members dark, the full population light.

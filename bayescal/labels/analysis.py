@@ -33,21 +33,10 @@ class FewCheckedWarning(UserWarning):
 
 @public
 def judged(
-    y_true: Any,
-    y_prob: Any,
-    *,
-    judge: Any,
-    strata: Any = "auto",
-    rates: Any = None,
-    target: str = "confidence",
-    bins: Any = 15,
-    binning: str = "equal-width",
-    draws: int = 4000,
-    rng: Any = None,
-    classes: Classes = None,
-    logits: bool = False,
-    cluster: Any = None,
-) -> JudgedEvaluation:
+    y_true: Any, y_prob: Any, *, judge: Any, strata: Any = "auto", rates: Any = None,
+    target: str = "confidence", bins: Any = 15, binning: str = "equal-width", draws: int = 4000,
+    rng: Any = None, classes: Classes = None, logits: bool = False, cluster: Any = None,
+) -> JudgedEvaluation:  # fmt: skip
     r"""Compute the posterior of the calibration error for the true label, from labels of an imperfect judge.
 
     A judge, such as a language model, labels all rows, and a person checks some of them. The judge's labels alone would

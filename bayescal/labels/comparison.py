@@ -33,21 +33,10 @@ from bayescal.stats.paired import PairedCounts
 
 @public
 def compare_judged(
-    y_true: Any,
-    y_prob: Any,
-    *,
-    judge: Any,
-    rope: float = 0.01,
-    strata: Any = "auto",
-    rates: Any = None,
-    target: str = "confidence",
-    bins: Any = 15,
-    binning: str = "equal-width",
-    draws: int = 4000,
-    rng: Any = None,
-    classes: Classes = None,
-    logits: bool = False,
-) -> "JudgedComparison":
+    y_true: Any, y_prob: Any, *, judge: Any, rope: float = 0.01, strata: Any = "auto",
+    rates: Any = None, target: str = "confidence", bins: Any = 15, binning: str = "equal-width",
+    draws: int = 4000, rng: Any = None, classes: Classes = None, logits: bool = False,
+) -> "JudgedComparison":  # fmt: skip
     r"""Compare the calibration of classifiers for the true label, from labels of one imperfect judge.
 
     The judge errs with the same probabilities for all classifiers. Its sensitivity and specificity are learnt from the

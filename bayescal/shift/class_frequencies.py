@@ -294,17 +294,9 @@ class FewRowsWarning(UserWarning):
 
 @public
 def class_priors(
-    y_true: Any,
-    y_prob: Any,
-    y_prob_target: Any,
-    *,
-    using: str = "cells",
-    cells: ShiftCells | None = None,
-    draws: int = 1000,
-    rng: Any = None,
-    classes: Classes = None,
-    logits: bool = False,
-) -> ClassPriors:
+    y_true: Any, y_prob: Any, y_prob_target: Any, *, using: str = "cells", cells: ShiftCells | None = None,
+    draws: int = 1000, rng: Any = None, classes: Classes = None, logits: bool = False,
+) -> ClassPriors:  # fmt: skip
     r"""Compute the posterior of the class frequencies of a target without labels, under label shift.
 
     Label shift means that the rows of each class have the same distribution in source and target, and that only the

@@ -28,21 +28,10 @@ PARTS, NEAR = 16, 8
 
 @public
 def label(
-    y_true: Any,
-    y_prob: Any,
-    y_prob_target: Any,
-    *,
-    using: str = "cells",
-    cells: ShiftCells | None = None,
-    bins: Any = 15,
-    binning: str = "equal-width",
-    model: str = DEFAULT_MODEL,
-    draws: int = 4000,
-    rng: Any = None,
-    classes: Classes = None,
-    logits: bool = False,
-    **options: Any,
-) -> LabelShiftEvaluation | LabelShiftClasses:
+    y_true: Any, y_prob: Any, y_prob_target: Any, *, using: str = "cells", cells: ShiftCells | None = None,
+    bins: Any = 15, binning: str = "equal-width", model: str = DEFAULT_MODEL, draws: int = 4000,
+    rng: Any = None, classes: Classes = None, logits: bool = False, **options: Any,
+) -> LabelShiftEvaluation | LabelShiftClasses:  # fmt: skip
     r"""Compute the posterior of the calibration error in a target whose class frequencies differ from the source's.
 
     Under label shift, the rows of each class have the same distribution in source and target, as when a disease is
@@ -133,14 +122,9 @@ def label(
 
 @public
 def label_counts(
-    counts: ShiftCounts,
-    *,
-    adapted: ShiftCounts | None = None,
-    model: str = DEFAULT_MODEL,
-    draws: int = 4000,
-    rng: Any = None,
-    **options: Any,
-) -> LabelShiftEvaluation | LabelShiftClasses:
+    counts: ShiftCounts, *, adapted: ShiftCounts | None = None,
+    model: str = DEFAULT_MODEL, draws: int = 4000, rng: Any = None, **options: Any,
+) -> LabelShiftEvaluation | LabelShiftClasses:  # fmt: skip
     """Compute the posterior of the calibration error in a target under label shift, from counts of source and target.
 
     Parameters

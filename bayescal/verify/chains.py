@@ -126,14 +126,9 @@ def reference_of_twin(twin: Twin, *, draws: int = 10_000, rng: Any = None, progr
 
 
 def _until_kept(
-    model: "pm.Model",
-    quantities: "Callable[[xr.DataTree], Mapping[str, Any]]",
-    thresholds: tuple[float, ...],
-    *,
-    draws: int,
-    seed: int,
-    progress: bool,
-) -> Reference:
+    model: "pm.Model", quantities: "Callable[[xr.DataTree], Mapping[str, Any]]",
+    thresholds: tuple[float, ...], *, draws: int, seed: int, progress: bool,
+) -> Reference:  # fmt: skip
     """Run chains until their diagnostics are good, at most three times; see `Reference`."""
     target_accept, *smaller_steps = TARGET_ACCEPT
     earlier: list[str] = []

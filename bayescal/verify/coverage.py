@@ -96,13 +96,8 @@ class Setup[Data]:
 def checked_setup(
     available: Mapping[str, Callable[..., Interval]],
     methods: Sequence[str] | Mapping[str, Callable[..., Interval]] | None,
-    sizes: Sequence[int],
-    *,
-    repeats: int,
-    prob: float,
-    draws: int,
-    **others: Sequence[Any],
-) -> Setup[Any]:
+    sizes: Sequence[int], *, repeats: int, prob: float, draws: int, **others: Sequence[Any],
+) -> Setup[Any]:  # fmt: skip
     """Check the arguments that all studies have."""
     if not isinstance(methods, Mapping):
         names = list(available if methods is None else methods)
@@ -227,20 +222,11 @@ class CoverageStudy(CoverageResults):
 
 @public
 def coverage_study(
-    *,
-    sizes: Sequence[int] = (300, 2000, 20000),
-    populations: Sequence[Any] = tuple(POPULATIONS),
-    curves: Sequence[Any] = STUDY_CURVES,
-    methods: Sequence[str] | Mapping[str, Method] | None = None,
-    bins: Any = 15,
-    repeats: int = 100,
-    prob: float = 0.95,
-    draws: int = 2000,
-    rng: Any = None,
-    progress: bool = False,
-    estimand: EstimandLike = "ece",
-    truth: Truth | None = None,
-) -> CoverageStudy:
+    *, sizes: Sequence[int] = (300, 2000, 20000), populations: Sequence[Any] = tuple(POPULATIONS),
+    curves: Sequence[Any] = STUDY_CURVES, methods: Sequence[str] | Mapping[str, Method] | None = None,
+    bins: Any = 15, repeats: int = 100, prob: float = 0.95, draws: int = 2000, rng: Any = None,
+    progress: bool = False, estimand: EstimandLike = "ece", truth: Truth | None = None,
+) -> CoverageStudy:  # fmt: skip
     """Measure how often the intervals of several methods contain the true value of an estimand.
 
     Parameters

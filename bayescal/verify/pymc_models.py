@@ -48,14 +48,9 @@ SMALLEST_LOG, SMALLEST_SHARE = -690.0, 1e-300
 
 @public
 def dirichlet_model(
-    counts: Counts,
-    alpha: str | ArrayLike | None = None,
-    *,
-    form: str = "dirichlet",
-    truncation: str = "mean",
-    formula: str = "corrected",
-    bin_variance: ArrayLike | None = None,
-) -> pm.Model:
+    counts: Counts, alpha: str | ArrayLike | None = None, *, form: str = "dirichlet",
+    truncation: str = "mean", formula: str = "corrected", bin_variance: ArrayLike | None = None,
+) -> pm.Model:  # fmt: skip
     r"""Write the Dirichlet model (Bayesian ECE) in PyMC.
 
     Parameters

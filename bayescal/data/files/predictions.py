@@ -241,17 +241,10 @@ class RowStream:
 
 
 def open_predictions(
-    path: str | Path,
-    *,
-    label: str,
-    prob: str | None = None,
-    prob_prefix: str | None = None,
-    weights: str | None = None,
-    classes: Sequence[str] | None = None,
-    by: str | None = None,
-    cluster: str | None = None,
-    logprob: bool = False,
-) -> RowStream:
+    path: str | Path, *, label: str, prob: str | None = None, prob_prefix: str | None = None,
+    weights: str | None = None, classes: Sequence[str] | None = None, by: str | None = None,
+    cluster: str | None = None, logprob: bool = False,
+) -> RowStream:  # fmt: skip
     """Open a Parquet, CSV, TSV or JSON-lines file with labels and probabilities; its content decides its format.
 
     Arguments are those of `count_file`. Delimited text follows RFC 4180: only double quotes quote a field, and
