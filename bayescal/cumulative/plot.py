@@ -224,9 +224,8 @@ def plot_subpopulation(
     )
     for rows, label, colour, marker in groups:
         means = mean_responses(rows, bins, binning)
-        upper.plot(
-            means.score, means.response, marker, linestyle="-", color=colour, markersize=5, label=label, gid=label
-        )
+        style: dict[str, Any] = {"linestyle": "-", "color": colour, "markersize": 5, "label": label, "gid": label}
+        upper.plot(means.score, means.response, marker, **style)
     small = _space(upper)[0]
     size = drawing.TINY if small else drawing.SMALL
     upper.set_xlabel("mean score in the bin", fontsize=size)
@@ -352,11 +351,9 @@ def _key(ax: "Axes", prob: float, chance: str, colours: tuple[str, str, str], *,
     from matplotlib.patches import Patch
 
     main, marked, grey = colours
+    curve = (Patch(color=main, alpha=_opacity(ax), linewidth=0), Line2D([], [], color=main, linewidth=1.4))
     entries: list[tuple[Any, str]] = [
-        (
-            (Patch(color=main, alpha=_opacity(ax), linewidth=0), Line2D([], [], color=main, linewidth=1.4)),
-            f"curve, {100 * prob:g} % band",
-        ),
+        (curve, f"curve, {100 * prob:g} % band"),
         (Line2D([], [], color=marked, linewidth=2), "largest deviation"),
         (Line2D([], [], color=grey, marker=">", linestyle="", markersize=7), f"\u00b1 2 sigma {chance}"),
     ]

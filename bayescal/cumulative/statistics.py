@@ -92,10 +92,8 @@ def grid_error(curve: Floats, steps: GridSteps) -> float:
     if top != bottom:
         between = float(high[top] - low[bottom])
     else:  # one bin cannot contain both extremes
-        between = max(
-            float(high[top] - np.delete(low, bottom).min(initial=np.inf)),
-            float(np.delete(high, top).max(initial=-np.inf) - low[bottom]),
-        )
+        from_top = float(high[top] - np.delete(low, bottom).min(initial=np.inf))
+        between = max(from_top, float(np.delete(high, top).max(initial=-np.inf) - low[bottom]))
     return max(0.0, max(within, between) - float(kuiper(curve)))
 
 

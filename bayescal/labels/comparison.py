@@ -171,12 +171,9 @@ class JudgedComparison(Comparison):
         return reordered_within(self._value_of_rates, np.stack(values, axis=1), ranks)
 
     def _correlation(
-        self,
-        evaluations: Sequence[Evaluation],
-        values: Sequence[Floats],
-        pairs: Mapping[tuple[int, int], Paired],
-        record: Estimand,
-    ) -> Floats:
+        self, evaluations: Sequence[Evaluation], values: Sequence[Floats],
+        pairs: Mapping[tuple[int, int], Paired], record: Estimand,
+    ) -> Floats:  # fmt: skip
         """Correlation given the judge's rates: that of scores of the judge's labels, or from the bins for errors."""
         if record.joint is not None and record.name in common_estimands(evaluations, pairs):
             judge = [each.counts.rows for each in cast("Sequence[JudgedEvaluation]", evaluations)]

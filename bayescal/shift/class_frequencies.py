@@ -240,14 +240,10 @@ class ClassPriors(Presented, Mapping[Any, Draws]):
         """Return the sentence, table and remarks that printing shows, as data; with `whole`, all rows."""
         header = ("class", "mean", "sd", "2.5 %", "97.5 %", "source", "labelled rows", "worth per row")
         rows = [
-            [
-                _render.name(row["class"]),
-                *(_render.number(row[name]) for name in ("mean", "sd", "low", "high", "source")),
-                str(row["n_source"]),
-                _render.number(row["worth"], 2),
-            ]
+            [_render.name(row["class"]), *(_render.number(row[k]) for k in ("mean", "sd", "low", "high", "source")),
+             str(row["n_source"]), _render.number(row["worth"], 2)]
             for row in self.table()
-        ]
+        ]  # fmt: skip
         shown, remarks = rows, []
         if len(rows) > PRINTED_CLASSES and not whole:
             shown = [rows[k] for k in shortened(range(len(rows)), PRINTED_CLASSES, self._headline_class)]

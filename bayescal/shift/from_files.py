@@ -52,11 +52,9 @@ class ShiftedFiles(Result):
     def contents(self) -> dict[str, Callable[[], Any]]:
         """Make the JSON document, the page, the picture or the data tree."""
         return {
-            "json": self._document,
-            "html": self._page,
-            "plot": lambda: picture({"": self._event_evaluation("--plot")}),
-            "netcdf": self._tree,
-        }
+            "json": self._document, "html": self._page,
+            "plot": lambda: picture({"": self._event_evaluation("--plot")}), "netcdf": self._tree,
+        }  # fmt: skip
 
     def _document(self) -> dict[str, Any]:
         """Return the evaluation and the evidence."""

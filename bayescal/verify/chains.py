@@ -319,13 +319,9 @@ class Agreement:
 
 @public
 def agreement(
-    posterior: Evaluation | Posterior | Twin,
-    *,
-    draws: int = 10_000,
-    with_calibrated: bool = False,
-    rng: Any = None,
-    progress: bool = False,
-) -> Agreement:
+    posterior: Evaluation | Posterior | Twin, *, draws: int = 10_000,
+    with_calibrated: bool = False, rng: Any = None, progress: bool = False,
+) -> Agreement:  # fmt: skip
     """Sample the PyMC model of a posterior and compare the two.
 
     Parameters

@@ -197,10 +197,7 @@ def _keywords(study: StudyOptions, options: VerifyOptions) -> dict[str, Any]:
     """Return the keywords of `coverage_study`; every name is looked up before the first cell is computed."""
     keywords = keywords_of(coverage_study, study, options)
     keywords["estimand"] = _estimand(keywords["estimand"])
-    entries: dict[str, Callable[[str], Any]] = {
-        **LISTS,
-        "methods": partial(_name, "methods", methods_of(keywords["estimand"])),
-    }
+    entries = {**LISTS, "methods": partial(_name, "methods", methods_of(keywords["estimand"]))}
     for name, text in study.given().items():
         if name in entries:
             keywords[name] = [entries[name](word) for word in _words(name, text)]
@@ -252,8 +249,5 @@ def _curve(word: str) -> tuple[str, float | None]:
 
 #: Options that hold lists separated by commas, and the function that parses one entry; methods depend on the estimand.
 LISTS: dict[str, Callable[[str], Any]] = {
-    "sizes": _size,
-    "populations": partial(_name, "populations", POPULATIONS),
-    "curves": _curve,
-    "methods": str,
-}
+    "sizes": _size, "populations": partial(_name, "populations", POPULATIONS), "curves": _curve, "methods": str,
+}  # fmt: skip

@@ -61,11 +61,8 @@ def group_model(
     x, components = lever(bins), prior.components
     common, a, b, tau = (np.array(values) for values in zip(*prior.pooled, strict=True))
     names = [f"{c.centre} {c.intercept_sd:g} {c.slope_sd:g} {c.tau:g}" for c in components]
-    coords = {
-        "group": [str(g) for g in range(len(bins))] if groups is None else list(groups),
-        "deviation": ["intercept", "slope"],
-        "component": names,
-    }
+    labels = [str(g) for g in range(len(bins))] if groups is None else list(groups)
+    coords = {"group": labels, "deviation": ["intercept", "slope"], "component": names}
     exact = tau == 0
     inside = np.clip(bins.confidence, FLOOR, 1 - FLOOR)
     origin = logit(inside)[:, None] + (common == COMMON)[:, None] * shift[:, None]  # (n_groups, n_components, n_used)

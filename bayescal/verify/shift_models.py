@@ -51,11 +51,9 @@ def cell_shift_model(posterior: CellShiftPosterior, cells: Sequence[str] | None 
 
     rows = np.stack([posterior.source, posterior.target])
     n_cells, concentrations = rows.shape[1], posterior.concentrations
-    coords = {
-        "cell": [str(i) for i in range(n_cells)] if cells is None else list(cells),
-        "side": ["source", "target"],
-        "concentration": [*(f"{c:.4g}" for c in concentrations), "no difference"],
-    }
+    names = [str(i) for i in range(n_cells)] if cells is None else list(cells)
+    of = [*(f"{c:.4g}" for c in concentrations), "no difference"]
+    coords = {"cell": names, "side": ["source", "target"], "concentration": of}
     with pm.Model(coords=coords) as model:
         common = pm.Dirichlet("common", np.full(n_cells, 1 / n_cells), dims="cell")
         # flat on the simplex: the potential adds the densities that depend on the concentration
