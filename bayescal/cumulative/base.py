@@ -369,17 +369,13 @@ class Cumulative(_presented.Presented):
         `sigma`), null_mean (the mean under calibration or, for subpopulations, equal means), p_value (with the
         correction for the step size) and p_value_uncorrected.
         """
-        return [
-            {
-                "quantity": name,
-                "value": getattr(self, name),
-                **{key: getattr(self, name) / (getattr(self, unit) or float("nan")) for key, unit in self._units},
-                "null_mean": cumulative.null_mean(name, self.scale),
-                "p_value": getattr(self, f"p_{name}"),
-                "p_value_uncorrected": getattr(self, f"p_{name}_uncorrected"),
-            }
-            for name in cumulative.NAMES
-        ]
+        rows = []
+        for name in cumulative.NAMES:
+            row: dict[str, Any] = {"quantity": name, "value": getattr(self, name)}
+            row |= {key: row["value"] / (getattr(self, unit) or float("nan")) for key, unit in self._units}
+            row |= {"null_mean": cumulative.null_mean(name, self.scale), "p_value": getattr(self, f"p_{name}")}
+            rows.append(row | {"p_value_uncorrected": getattr(self, f"p_{name}_uncorrected")})
+        return rows
 
     @property
     def spec(self) -> str:
@@ -430,14 +426,11 @@ class Cumulative(_presented.Presented):
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
         """Return the sentence, table and remarks that printing shows, as data; it always has all rows."""
         rows = [
-            [
-                cumulative.NAMES[row["quantity"]],
-                *(self._number(row[name]) for name in ("value", "null_mean")),
-                *(_render.number(row[name], 2) for name, _ in self._units),
-                *(p_words(row[name]) for name in ("p_value", "p_value_uncorrected")),
-            ]
+            [cumulative.NAMES[row["quantity"]], *(self._number(row[name]) for name in ("value", "null_mean")),
+             *(_render.number(row[name], 2) for name, _ in self._units),
+             *(p_words(row[name]) for name in ("p_value", "p_value_uncorrected"))]
             for row in self.table()
-        ]
+        ]  # fmt: skip
         units = (name.replace("_", " ") for name, _ in self._units)
         header = ("statistic", "value", self._null, *units, "P-value", "uncorrected")
         return _render.Sheet(self.sentence(), self.spec, header, rows, self.remarks, self._notes())

@@ -56,16 +56,10 @@ def cumulative_points(cd: Cumulative, prob: float = 0.95) -> CumulativePoints:
     reached = np.searchsorted(share[1:], TICKS - 1e-12, side="left")
     seen = _visible(curve)
     return CumulativePoints(
-        share=share[seen],
-        curve=curve[seen],
-        score=cd.score[seen[1:] - 1],
-        low=np.append(-start, band.low)[seen],
-        high=np.append(start, band.high)[seen],
-        sigma=cd.null_sigma,
-        worst=np.column_stack([share[ends], curve[ends]]),
-        tick_share=TICKS,
-        tick_score=cd.score[np.minimum(reached, len(cd.score) - 1)].astype(np.float64),
-    )
+        share=share[seen], curve=curve[seen], score=cd.score[seen[1:] - 1], low=np.append(-start, band.low)[seen],
+        high=np.append(start, band.high)[seen], sigma=cd.null_sigma, worst=np.column_stack([share[ends], curve[ends]]),
+        tick_share=TICKS, tick_score=cd.score[np.minimum(reached, len(cd.score) - 1)].astype(np.float64),
+    )  # fmt: skip
 
 
 def _visible(curve: Floats) -> Indices:
@@ -83,14 +77,9 @@ def _visible(curve: Floats) -> Indices:
 
 @public
 def plot_cumulative(
-    cd: Cumulative,
-    ax: "Axes | None" = None,
-    *,
-    zoom: tuple[float, float] | None = None,
-    prob: float = 0.95,
-    color: Any = None,
-    worst_color: Any = None,
-) -> "Axes":
+    cd: Cumulative, ax: "Axes | None" = None, *, zoom: tuple[float, float] | None = None,
+    prob: float = 0.95, color: Any = None, worst_color: Any = None,
+) -> "Axes":  # fmt: skip
     """Draw a cumulative difference: its slope is the miscalibration at each score.
 
     Where the curve is flat, the scores are calibrated; where it rises, outcome 1 is more frequent than stated, and
@@ -169,15 +158,9 @@ def mean_responses(rows: Responses, n_bins: int, binning: str) -> MeanResponses:
 
 @public
 def plot_subpopulation(
-    sub: SubpopulationDifference,
-    axes: Any = None,
-    *,
-    bins: int = 10,
-    binning: str = EFFECTIVE,
-    prob: float = 0.95,
-    color: Any = None,
-    worst_color: Any = None,
-) -> "NDArray[Any]":
+    sub: SubpopulationDifference, axes: Any = None, *, bins: int = 10,
+    binning: str = EFFECTIVE, prob: float = 0.95, color: Any = None, worst_color: Any = None,
+) -> "NDArray[Any]":  # fmt: skip
     """Draw mean responses of a subpopulation and of the full population by score, above the cumulative difference.
 
     The upper axes show the mean response against the mean score in each bin: members dark, the full population light.
@@ -241,9 +224,8 @@ def plot_subpopulation(
     )
     for rows, label, colour, marker in groups:
         means = mean_responses(rows, bins, binning)
-        upper.plot(
-            means.score, means.response, marker, linestyle="-", color=colour, markersize=5, label=label, gid=label
-        )
+        style: dict[str, Any] = {"linestyle": "-", "color": colour, "markersize": 5, "label": label, "gid": label}
+        upper.plot(means.score, means.response, marker, **style)
     small = _space(upper)[0]
     size = drawing.TINY if small else drawing.SMALL
     upper.set_xlabel("mean score in the bin", fontsize=size)
@@ -307,14 +289,9 @@ def _draw(ax: "Axes", points: CumulativePoints, main: str, marked: str, grey: st
         points.share, points.low, points.high, color=main, alpha=_opacity(ax), linewidth=0, zorder=2, gid="band"
     )
     ax.fill(
-        [0, 0, TRIANGLE],
-        [-2 * points.sigma, 2 * points.sigma, 0],
-        color=grey,
-        alpha=0.75,
-        linewidth=0,
-        zorder=3,
-        gid="triangle",
-    )
+        [0, 0, TRIANGLE], [-2 * points.sigma, 2 * points.sigma, 0],
+        color=grey, alpha=0.75, linewidth=0, zorder=3, gid="triangle",
+    )  # fmt: skip
     ax.axvspan(x0, x1, color=marked, alpha=0.1, linewidth=0, zorder=0, gid="worst interval")
     ax.plot(points.share, points.curve, color=main, linewidth=1.4, zorder=4, gid="curve")
     inside = (points.share >= x0) & (points.share <= x1)
@@ -374,11 +351,9 @@ def _key(ax: "Axes", prob: float, chance: str, colours: tuple[str, str, str], *,
     from matplotlib.patches import Patch
 
     main, marked, grey = colours
+    curve = (Patch(color=main, alpha=_opacity(ax), linewidth=0), Line2D([], [], color=main, linewidth=1.4))
     entries: list[tuple[Any, str]] = [
-        (
-            (Patch(color=main, alpha=_opacity(ax), linewidth=0), Line2D([], [], color=main, linewidth=1.4)),
-            f"curve, {100 * prob:g} % band",
-        ),
+        (curve, f"curve, {100 * prob:g} % band"),
         (Line2D([], [], color=marked, linewidth=2), "largest deviation"),
         (Line2D([], [], color=grey, marker=">", linestyle="", markersize=7), f"\u00b1 2 sigma {chance}"),
     ]

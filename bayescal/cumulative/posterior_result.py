@@ -128,12 +128,9 @@ class CurvePosterior(_presented.Presented, ABC):
         """
         return _arviz.datatree(
             {name: getattr(self, name) for name in NAMES} | {"curve": self.curve.values},
-            observed={"observed_curve": self.drawn.observed},
-            constant={"n_rows": self.drawn.n_rows},
-            along="score",
-            coords={"score": self.score},
-            attrs={"spec": self.spec, "model": self.model, "p_zero": self.p_zero},
-        )
+            observed={"observed_curve": self.drawn.observed}, constant={"n_rows": self.drawn.n_rows}, along="score",
+            coords={"score": self.score}, attrs={"spec": self.spec, "model": self.model, "p_zero": self.p_zero},
+        )  # fmt: skip
 
     def table(self, prob: float = 0.95) -> list[dict[str, Any]]:
         """Return the numbers as data: one dict per statistic.
@@ -163,11 +160,8 @@ class CurvePosterior(_presented.Presented, ABC):
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
         """Return the sentence, table and remarks that printing shows, as data; it always has all rows."""
-        columns = ("mean", "sd", "low", "high", "plug_in", "null_mean")
-        rows = [
-            [NAMES[row["quantity"]], *(_render.number(row[name], self._decimals) for name in columns)]
-            for row in self.table()
-        ]
+        d, columns = self._decimals, ("mean", "sd", "low", "high", "plug_in", "null_mean")
+        rows = [[NAMES[row["quantity"]], *(_render.number(row[name], d) for name in columns)] for row in self.table()]
         return _render.Sheet(
             self.sentence(), self.spec, self._header, rows, self.remarks, self._notes(), self._headline(0.95)
         )

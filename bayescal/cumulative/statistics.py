@@ -92,10 +92,8 @@ def grid_error(curve: Floats, steps: GridSteps) -> float:
     if top != bottom:
         between = float(high[top] - low[bottom])
     else:  # one bin cannot contain both extremes
-        between = max(
-            float(high[top] - np.delete(low, bottom).min(initial=np.inf)),
-            float(np.delete(high, top).max(initial=-np.inf) - low[bottom]),
-        )
+        from_top = float(high[top] - np.delete(low, bottom).min(initial=np.inf))
+        between = max(from_top, float(np.delete(high, top).max(initial=-np.inf) - low[bottom]))
     return max(0.0, max(within, between) - float(kuiper(curve)))
 
 
@@ -150,12 +148,9 @@ def scale(steps: Steps) -> Scale:
             roots += float(np.sqrt(np.maximum(each, 0.0) / exact).sum())
     total = float(steps.weight.sum())
     return Scale(
-        variance**0.5 / total,
-        squares**0.5 / total,
-        exact**0.5 / total,
-        1 / roots if roots > 0 else 0.0,
+        variance**0.5 / total, squares**0.5 / total, exact**0.5 / total, 1 / roots if roots > 0 else 0.0,
         float(inverse_squared_skewness(np.array([second]), np.array([third]))[0]),
-    )
+    )  # fmt: skip
 
 
 def null_mean(name: str, scale: Scale) -> float:

@@ -479,20 +479,13 @@ class SubpopulationScreen(_presented.Presented, Mapping[Any, SubpopulationDiffer
         """
         value, in_sigma = self.sums.value(self.statistic)
         sigma, adjusted = self.sums.difference_sigma, self.adjusted_p_value
-        return [
-            {
-                "group": self.groups.labels[i],
-                "n": int(self.sums.n_rows[i]),
-                "average_difference": float(self.sums.end[i]),
-                self.statistic: float(value[i]),
-                "sigma": float(sigma[i]),
-                "in_sigma": float(in_sigma[i]) if sigma[i] > 0 else float("nan"),
-                "p_value": float(self.p_value[i]),
-                "adjusted_p_value": float(adjusted[i]),
-                "flagged": bool(adjusted[i] <= self.fdr),
-            }
-            for i in range(len(self))
-        ]
+        columns = {
+            "n": self.sums.n_rows, "average_difference": self.sums.end, self.statistic: value, "sigma": sigma,
+            "in_sigma": np.where(sigma > 0, in_sigma, np.nan), "p_value": self.p_value,
+            "adjusted_p_value": adjusted, "flagged": adjusted <= self.fdr,
+        }  # fmt: skip
+        rows = zip(self.groups.labels, *(column.tolist() for column in columns.values()), strict=True)
+        return [dict(zip(("group", *columns), row, strict=True)) for row in rows]
 
     @property
     def spec(self) -> str:
@@ -523,17 +516,12 @@ class SubpopulationScreen(_presented.Presented, Mapping[Any, SubpopulationDiffer
         table = self.table()
         shown = table if whole else table[:PRINTED_GROUPS]
         rows = [
-            [
-                str(row["group"]),
-                str(row["n"]),
-                *(significant(row[name], 4) for name in ("average_difference", self.statistic)),
-                _render.number(row["in_sigma"], 2),
-                p_words(row["p_value"]),
-                "not used" if np.isnan(row["adjusted_p_value"]) else p_words(row["adjusted_p_value"]),
-                "yes" if row["flagged"] else "",
-            ]
+            [str(row["group"]), str(row["n"]), significant(row["average_difference"], 4),
+             significant(row[self.statistic], 4), _render.number(row["in_sigma"], 2), p_words(row["p_value"]),
+             "not used" if np.isnan(row["adjusted_p_value"]) else p_words(row["adjusted_p_value"]),
+             "yes" if row["flagged"] else ""]
             for row in shown
-        ]
+        ]  # fmt: skip
         statistic = _STATISTICS[self.statistic]
         header = (self.groups.name, "n", "average difference", statistic, "in sigma", "P-value", "adjusted", "flagged")
         remarks = []

@@ -20,6 +20,7 @@ from bayescal.labels.posterior import LabelPosterior, Problem, Solved, solve
 from bayescal.labels.result import JudgedEvaluation
 from bayescal.labels.sums import OF_EACH_LABEL, TWO_FROM, JudgedCounts, strata_of
 from bayescal.posterior.shrinkage.prior import ShrinkagePrior
+from bayescal.results.evaluation import extended
 from bayescal.stats.clusters import require_several_clusters
 
 #: Least number of checked rows; number of them, and of those of each label and range, below which a remark or a warning
@@ -33,21 +34,10 @@ class FewCheckedWarning(UserWarning):
 
 @public
 def judged(
-    y_true: Any,
-    y_prob: Any,
-    *,
-    judge: Any,
-    strata: Any = "auto",
-    rates: Any = None,
-    target: str = "confidence",
-    bins: Any = 15,
-    binning: str = "equal-width",
-    draws: int = 4000,
-    rng: Any = None,
-    classes: Classes = None,
-    logits: bool = False,
-    cluster: Any = None,
-) -> JudgedEvaluation:
+    y_true: Any, y_prob: Any, *, judge: Any, strata: Any = "auto", rates: Any = None,
+    target: str = "confidence", bins: Any = 15, binning: str = "equal-width", draws: int = 4000,
+    rng: Any = None, classes: Classes = None, logits: bool = False, cluster: Any = None,
+) -> JudgedEvaluation:  # fmt: skip
     r"""Compute the posterior of the calibration error for the true label, from labels of an imperfect judge.
 
     A judge, such as a language model, labels all rows, and a person checks some of them. The judge's labels alone would
@@ -210,17 +200,12 @@ def evaluations_of(
     seed, for_solving = _checks.seeds(rng, 2)
     solved = judge.solve(each_counts, draws, for_solving)
     solved.warn_if_poor()
-    return [
-        _evaluation(
-            LabelPosterior(solved, place, _total(judge, each, draws, for_solving)),
-            each,
-            stratum,
-            tuple(_notes(each, strata, stated, stratum)),
-            draws,
-            seed,
-        )
-        for place, each in enumerate(each_counts)
-    ]
+    evaluations = []
+    for place, each in enumerate(each_counts):
+        posterior = LabelPosterior(solved, place, _total(judge, each, draws, for_solving))
+        notes = tuple(_notes(each, strata, stated, stratum))
+        evaluations.append(_evaluation(posterior, each, stratum, notes, draws, seed))
+    return evaluations
 
 
 @dataclass(frozen=True, eq=False)
@@ -265,16 +250,11 @@ def _evaluation(
         )
     cuts = np.flatnonzero(np.diff(stratum)) + 1
     report = report_of(
-        evaluation.bin_draws,
-        posterior.solved.nu[posterior.value_of(draws, evaluation.bin_draws_seed)],
-        counts.evidence(stratum),
-        tuple(counts.bins.edges[cuts].tolist()),
-        table_of_checked=counts.table(stratum),
-        trend=error_trend(counts, stratum),
-        p_checked_at_random=p_checked_at_random(counts),
-        notes=notes,
-    )
-    return JudgedEvaluation.of(evaluation, report)
+        evaluation.bin_draws, posterior.solved.nu[posterior.value_of(draws, evaluation.bin_draws_seed)],
+        counts.evidence(stratum), tuple(counts.bins.edges[cuts].tolist()), table_of_checked=counts.table(stratum),
+        trend=error_trend(counts, stratum), p_checked_at_random=p_checked_at_random(counts), notes=notes,
+    )  # fmt: skip
+    return extended(JudgedEvaluation, evaluation, judge=report)
 
 
 def _one_stratum(strata: Any, counts: JudgedCounts) -> Indices:

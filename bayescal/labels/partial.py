@@ -22,6 +22,7 @@ from bayescal.labels.evidence import VerifiedCounts
 from bayescal.labels.partial_result import COVARIATES, LARGEST_RATIO, NOT_AT_RANDOM, SCORE, PartlyObservedEvaluation
 from bayescal.labels.posterior import LabelPosterior, Problem, Solved, solve_known
 from bayescal.posterior.shrinkage.prior import EXACT, ShrinkagePrior
+from bayescal.results.evaluation import extended
 from bayescal.shift.rows import MOST_WITHOUT_SOURCE
 from bayescal.shift.target import TargetCounts
 from bayescal.shift.weights import FEWEST_ROWS, WeightReport, report_of
@@ -42,21 +43,10 @@ SEARCHED, SEARCH_DRAWS = np.linspace(-np.log(LARGEST_RATIO), np.log(LARGEST_RATI
 
 @public
 def partly_observed(
-    y_true: Any,
-    y_prob: Any,
-    *,
-    missing: str,
-    weights: Any = None,
-    odds_ratio: Any = None,
-    prior_sd: float | None = None,
-    target: str | None = None,
-    bins: Any = 15,
-    binning: str = "equal-width",
-    draws: int = 4000,
-    rng: Any = None,
-    classes: Classes = None,
-    logits: bool = False,
-) -> PartlyObservedEvaluation | partial_result.PartlyObservedBand:
+    y_true: Any, y_prob: Any, *, missing: str, weights: Any = None, odds_ratio: Any = None,
+    prior_sd: float | None = None, target: str | None = None, bins: Any = 15, binning: str = "equal-width",
+    draws: int = 4000, rng: Any = None, classes: Classes = None, logits: bool = False,
+) -> PartlyObservedEvaluation | partial_result.PartlyObservedBand:  # fmt: skip
     r"""Compute the posterior of the calibration error of all rows if the outcome is known for some of them.
 
     Without the other rows, the result is the error of the rows with known outcome. It is that of all rows only if both
@@ -150,7 +140,7 @@ def partly_observed(
     counts, known = rows.counts(bins, binning)
     about: dict[str, Any] = {"known": known, "missing": missing, "weight_report": rows.report}
     if ratios is None:
-        return partial_result.with_assumption(evaluate_one(counts, draws=draws, rng=rng), **about)
+        return extended(PartlyObservedEvaluation, evaluate_one(counts, draws=draws, rng=rng), **about)
     problem = _problem(counts)
     seed, for_solving = _checks.seeds(rng, 2)
     solver = np.random.default_rng(for_solving)
@@ -159,10 +149,8 @@ def partly_observed(
         posterior = LabelPosterior(solve_known([problem], ratios[:, None], near, solver))
         return _evaluation(posterior, draws, seed, **about, odds_ratios=tuple(ratios.tolist()), prior_sd=prior_sd)
     solved = solve_known([problem], ratios[:, None], draws, solver)
-    evaluations = {
-        ratio: _evaluation(LabelPosterior(_one_value(solved, i)), draws, seed, **about, odds_ratios=(ratio,))
-        for i, ratio in enumerate(ratios.tolist())
-    }
+    each = {ratio: LabelPosterior(_one_value(solved, i)) for i, ratio in enumerate(ratios.tolist())}
+    evaluations = {g: _evaluation(of, draws, seed, **about, odds_ratios=(g,)) for g, of in each.items()}
     at_zero = partial(reaching_zero, problem, for_solving)
     return partial_result.PartlyObservedBand(evaluations, registered()["ece"], at_zero)
 
@@ -309,7 +297,7 @@ def _one_value(solved: Solved, i: int) -> Solved:
 
 def _evaluation(posterior: LabelPosterior, draws: int, seed: int, **about: Any) -> PartlyObservedEvaluation:
     evaluation = evaluation_of(posterior.counts, lambda counts: posterior, model=DEFAULT_MODEL, draws=draws, rng=seed)
-    return partial_result.with_assumption(evaluation, **about)
+    return extended(PartlyObservedEvaluation, evaluation, **about)
 
 
 def reaching_zero(problem: Problem, seed: int, prob: float) -> tuple[float, float]:

@@ -259,14 +259,9 @@ class CalibrationMonitor(SequentialTests, _presented.Presented):
         return evaluate_groups(labels, counts, overall, name="window", rng=rng, **options)
 
     def change(
-        self,
-        baseline: Span | BinnedCounts | None = None,
-        now: Span | None = None,
-        *,
-        rope: float = 0.01,
-        rng: Any = None,
-        **options: Any,
-    ) -> Change:
+        self, baseline: Span | BinnedCounts | None = None, now: Span | None = None,
+        *, rope: float = 0.01, rng: Any = None, **options: Any,
+    ) -> Change:  # fmt: skip
         """Posterior of the change of the ECE from a baseline to now.
 
         The result compares ``"now"`` with ``"baseline"``. For repeated looks, see the notes of the class.
@@ -403,9 +398,6 @@ class CalibrationMonitor(SequentialTests, _presented.Presented):
 def _observed(counts: BinnedCounts) -> dict[str, Any]:
     """Return the number of rows of a window, its accuracy, mean confidence and plug-in ECE."""
     bins = observed_bins(counts)
-    return {
-        "n_rows": counts.n_rows,
-        "accuracy": float((bins.mass * bins.accuracy).sum()),
-        "confidence": float((bins.mass * bins.confidence).sum()),
-        "plug_in_ece": float(ece(bins).values[0]),
-    }
+    accuracy, confidence = (float((bins.mass * each).sum()) for each in (bins.accuracy, bins.confidence))
+    numbers = {"n_rows": counts.n_rows, "accuracy": accuracy, "confidence": confidence}
+    return numbers | {"plug_in_ece": float(ece(bins).values[0])}

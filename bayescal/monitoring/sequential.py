@@ -29,14 +29,9 @@ class SequentialTests:
     _held: WindowedCounts
 
     def evidence(
-        self,
-        start: Any = None,
-        end: Any = None,
-        *,
-        reference: tuple[Any, Any] | BinnedCounts | None = None,
-        level: float = 0.05,
-        rng: int | np.random.SeedSequence | None = None,
-    ) -> Evidence:
+        self, start: Any = None, end: Any = None, *, reference: tuple[Any, Any] | BinnedCounts | None = None,
+        level: float = 0.05, rng: int | np.random.SeedSequence | None = None,
+    ) -> Evidence:  # fmt: skip
         """Evidence against exact calibration, or against no change since a reference, after each window.
 
         It is an e-process with one value per window, the alarm, and a sentence. Without windows there, it is empty.
@@ -211,10 +206,8 @@ class _Stacked:
         counts = [held.counts[k] for k in chosen]
         _refuse_weights(counts, [f"window {held.start_text(k)}" for k in chosen])
         shape = (len(counts), len(held.bins))
-        self.n, self.k, self.mean_confidence = (
-            np.array([getattr(each, name) for each in counts], dtype=np.float64).reshape(shape)
-            for name in ("n", "k", "mean_confidence")
-        )
+        columns = ([getattr(each, name) for each in counts] for name in ("n", "k", "mean_confidence"))
+        self.n, self.k, self.mean_confidence = (np.array(each, np.float64).reshape(shape) for each in columns)
 
     def cumulative(self) -> "_Stacked":
         """Change the counts of each window to those of all windows up to it."""

@@ -1,7 +1,7 @@
 """Evaluation: the result for one classifier and one binary problem."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -596,6 +596,11 @@ class Evaluation(ModelChecks, _presented.Presented):
             f"Plug-in estimate: {_render.number(self.plug_in, d)}. It is also biased upwards.",
             *wording.probabilities(self.posterior),
         ]
+
+
+def extended[Kind: Evaluation](kind: type[Kind], evaluation: Evaluation, **more: Any) -> Kind:
+    """Make an evaluation of another kind, with further fields, from an evaluation of its counts."""
+    return kind(**{field.name: getattr(evaluation, field.name) for field in fields(evaluation)} | more)
 
 
 def _attribute(estimand: Estimand) -> property:

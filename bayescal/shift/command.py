@@ -21,13 +21,9 @@ EXAMPLES = """\b
 
 
 def shift(
-    source: SourceFile,
-    target: TargetFile,
-    columns: ShiftColumnOptions,
-    question: ShiftQuestionOptions,
-    model: ModelOptions,
-    outputs: OutputOptions,
-) -> Job:
+    source: SourceFile, target: TargetFile, columns: ShiftColumnOptions,
+    question: ShiftQuestionOptions, model: ModelOptions, outputs: OutputOptions,
+) -> Job:  # fmt: skip
     """Estimate the calibration error in a target without labels, from labelled rows of a source.
 
     State with --shift what differs between source and target, which scores alone cannot show.
@@ -48,10 +44,8 @@ def shift(
 
     return Job(
         lambda: evaluate_shifted_files(source, target, columns, question, model),
-        outputs.given(),
-        [source, target],
-        outputs.details,
-    )
+        outputs.given(), [source, target], outputs.details,
+    )  # fmt: skip
 
 
 COMMAND = Command(shift, EXAMPLES, "bayescal.shift.analysis.evaluate_shifted")

@@ -12,7 +12,7 @@ from bayescal._arrays import Classes, Floats
 from bayescal._meant import public
 from bayescal.analyses.one import DEFAULT_MODEL, evaluation_of, posterior_maker
 from bayescal.posterior.contract import Posterior
-from bayescal.results.evaluation import Evaluation
+from bayescal.results.evaluation import Evaluation, extended
 from bayescal.shift.class_frequencies import ClassPriors, adapted, class_priors_counts, priors_of_rows
 from bayescal.shift.counts import ShiftCells, ShiftCounts
 from bayescal.shift.label_shift_result import LabelShiftClasses, LabelShiftEvaluation
@@ -28,21 +28,10 @@ PARTS, NEAR = 16, 8
 
 @public
 def label(
-    y_true: Any,
-    y_prob: Any,
-    y_prob_target: Any,
-    *,
-    using: str = "cells",
-    cells: ShiftCells | None = None,
-    bins: Any = 15,
-    binning: str = "equal-width",
-    model: str = DEFAULT_MODEL,
-    draws: int = 4000,
-    rng: Any = None,
-    classes: Classes = None,
-    logits: bool = False,
-    **options: Any,
-) -> LabelShiftEvaluation | LabelShiftClasses:
+    y_true: Any, y_prob: Any, y_prob_target: Any, *, using: str = "cells", cells: ShiftCells | None = None,
+    bins: Any = 15, binning: str = "equal-width", model: str = DEFAULT_MODEL, draws: int = 4000,
+    rng: Any = None, classes: Classes = None, logits: bool = False, **options: Any,
+) -> LabelShiftEvaluation | LabelShiftClasses:  # fmt: skip
     r"""Compute the posterior of the calibration error in a target whose class frequencies differ from the source's.
 
     Under label shift, the rows of each class have the same distribution in source and target, as when a disease is
@@ -133,14 +122,9 @@ def label(
 
 @public
 def label_counts(
-    counts: ShiftCounts,
-    *,
-    adapted: ShiftCounts | None = None,
-    model: str = DEFAULT_MODEL,
-    draws: int = 4000,
-    rng: Any = None,
-    **options: Any,
-) -> LabelShiftEvaluation | LabelShiftClasses:
+    counts: ShiftCounts, *, adapted: ShiftCounts | None = None,
+    model: str = DEFAULT_MODEL, draws: int = 4000, rng: Any = None, **options: Any,
+) -> LabelShiftEvaluation | LabelShiftClasses:  # fmt: skip
     """Compute the posterior of the calibration error in a target under label shift, from counts of source and target.
 
     Parameters
@@ -314,12 +298,9 @@ class _Problem:
         return cls(make, model, _checks.whole_number("draws", draws, at_least=PARTS))
 
     def evaluate(
-        self,
-        first: Mapping[int, ShiftedBins],
-        later: Mapping[int, Callable[[], ShiftedBins]],
-        priors: ClassPriors,
-        seeds: list[list[int]],
-    ) -> LabelShiftEvaluation | LabelShiftClasses:
+        self, first: Mapping[int, ShiftedBins], later: Mapping[int, Callable[[], ShiftedBins]],
+        priors: ClassPriors, seeds: list[list[int]],
+    ) -> LabelShiftEvaluation | LabelShiftClasses:  # fmt: skip
         """Evaluate the event, or each class; `later` counts the rows of a class after adaptation, if they are known."""
         if len(first) == 1:
             return self._class_evaluation(first[1], later.get(1), priors, "", *seeds[1])
@@ -338,12 +319,13 @@ class _Problem:
         require_overlap(stated.without_labels, stated.rows.unlabelled.n_rows, empty)
         evaluation = self._evaluation(now, priors, seeds[0])
         adapt = None if later is None else partial(self._adapted, later, priors, seeds[1], name)
-        return LabelShiftEvaluation.of(evaluation, priors, adapt, name)
+        return extended(LabelShiftEvaluation, evaluation, priors=priors, evaluate_adapted=adapt, label=name)
 
     def _adapted(
         self, later: Callable[[], ShiftedBins], priors: ClassPriors, seed: int, label: str
     ) -> LabelShiftEvaluation:
-        return LabelShiftEvaluation.of(self._evaluation(later(), priors, seed), priors, label=label, of_adapted=True)
+        evaluation = self._evaluation(later(), priors, seed)
+        return extended(LabelShiftEvaluation, evaluation, priors=priors, label=label, of_adapted=True)
 
     def _evaluation(self, counted: ShiftedBins, priors: ClassPriors, seed: int) -> Evaluation:
         make = partial(pooled, self.make, priors.drawn)

@@ -98,10 +98,8 @@ class ShiftEvidence(Presented):
 
     def _more(self, prob: float) -> dict[str, Any]:
         low, high = self.total_variation.interval(prob)
-        return {
-            "total_variation": {"mean": self.total_variation.mean(), "low": low, "high": high},
-            "tests": {"no_shift": asdict(self.no_shift), "label_shift": asdict(self.label_shift)},
-        }
+        tests = {"no_shift": asdict(self.no_shift), "label_shift": asdict(self.label_shift)}
+        return {"total_variation": {"mean": self.total_variation.mean(), "low": low, "high": high}, "tests": tests}
 
     def to_datatree(self) -> "xr.DataTree":
         """The joint draws as an ArviZ DataTree.
@@ -170,13 +168,8 @@ class ShiftEvidence(Presented):
         """Return the sentence, table and remarks that printing shows, as data; with `whole`, all cells."""
         table = self.table()
         shown = table if whole else table[:PRINTED_CELLS]
-        rows = [
-            [
-                row["cell"],
-                *(_render.number(row[name], 4) for name in ("share_source", "share_target", "mean", "low", "high")),
-            ]
-            for row in shown
-        ]
+        columns = ("share_source", "share_target", "mean", "low", "high")
+        rows = [[row["cell"], *(_render.number(row[name], 4) for name in columns)] for row in shown]
         left = (f"{len(table) - len(shown)} cells are not shown; see `to_frame`.",) if len(shown) < len(table) else ()
         return _render.Sheet(self.sentence(), self.spec, HEADER, rows, [*left, *self.remarks])
 
@@ -199,17 +192,9 @@ def _shortest(values: Sequence[float]) -> list[str]:
 
 @public
 def evidence(
-    y_true: Any,
-    y_prob: Any,
-    y_prob_target: Any,
-    *,
-    cells: ShiftCells | None = None,
-    draws: int = 4000,
-    simulations: int = 1000,
-    rng: Any = None,
-    classes: Classes = None,
-    logits: bool = False,
-) -> ShiftEvidence:
+    y_true: Any, y_prob: Any, y_prob_target: Any, *, cells: ShiftCells | None = None, draws: int = 4000,
+    simulations: int = 1000, rng: Any = None, classes: Classes = None, logits: bool = False,
+) -> ShiftEvidence:  # fmt: skip
     """Compare the scores of a target with those of a source; test whether label shift alone explains the difference.
 
     Parameters
@@ -288,12 +273,9 @@ def evidence(
     counts = ShiftCounts.from_rows(rows, chosen)
     for_difference, for_none, for_label = _checks.seeds(rng, 3)
     source = counts.source.sum(axis=0)
-    return ShiftEvidence(
-        counts=counts,
-        drawn=CellShiftPosterior(source, counts.target).sample(draws, rng=for_difference),
-        no_shift=no_shift_test(source, counts.target, simulations, rng=for_none),
-        label_shift=label_shift_test(counts, simulations, rng=for_label),
-    )
+    sides = CellShiftPosterior(source, counts.target).sample(draws, rng=for_difference)
+    no_shift = no_shift_test(source, counts.target, simulations, rng=for_none)
+    return ShiftEvidence(counts, sides, no_shift, label_shift_test(counts, simulations, rng=for_label))
 
 
 def _default_cells(rows: ShiftedRows) -> ShiftCells:

@@ -167,13 +167,11 @@ def weight_report(weights: Any) -> WeightReport:
 def report_of(weight: Floats) -> WeightReport:
     """Report on valid weights whose squares can be summed."""
     total = float(weight.sum())
+    effective, largest = effective_number(weight, weight @ weight), float(weight.max()) / total
     return WeightReport(
-        n_rows=len(weight),
-        n_zero=int(np.count_nonzero(weight == 0)),
-        effective_rows=effective_number(weight, weight @ weight),
-        largest_share=float(weight.max()) / total,
-        pareto_k=_pareto_shape(weight[weight > 0]),
-    )
+        n_rows=len(weight), n_zero=int(np.count_nonzero(weight == 0)), effective_rows=effective,
+        largest_share=largest, pareto_k=_pareto_shape(weight[weight > 0]),
+    )  # fmt: skip
 
 
 def _pareto_shape(weight: Floats) -> float:

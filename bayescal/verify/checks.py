@@ -77,16 +77,10 @@ def document(agreement: Agreement, evaluation: Evaluation, parameters: dict[str,
     """Return the comparison as data for JSON."""
     chains = ("draws", "divergences", "target_accept", "seed", "versions")
     return {
-        "schema": AGREEMENT_SCHEMA,
-        "bayescal": __version__,
-        "question": evaluation.question,
-        "spec": evaluation.spec,
-        "parameters": parameters,
-        "agrees": agreement.agrees,
-        "verdict": agreement.verdict,
-        "quantities": agreement.rows,
-        "chains": {name: getattr(agreement.reference, name) for name in chains},
-    }
+        "schema": AGREEMENT_SCHEMA, "bayescal": __version__, "question": evaluation.question,
+        "spec": evaluation.spec, "parameters": parameters, "agrees": agreement.agrees, "verdict": agreement.verdict,
+        "quantities": agreement.rows, "chains": {name: getattr(agreement.reference, name) for name in chains},
+    }  # fmt: skip
 
 
 def table(agreement: Agreement) -> "Table":
@@ -182,13 +176,9 @@ def overall_table(study: CoverageStudy) -> "Table":
     table = _table(("method", "worst", "mean\ncoverage", "rmse", "width", "worst cell"), left=("method", "worst cell"))
     for row in study.overall():
         table.add_row(
-            row["method"],
-            f"{row['worst_coverage']:.2f}",
-            f"{row['mean_coverage']:.3f}",
-            f"{row['mean_rmse']:.4f}",
-            f"{row['mean_width']:.4f}",
-            row["worst_cell"],
-        )
+            row["method"], f"{row['worst_coverage']:.2f}", f"{row['mean_coverage']:.3f}",
+            f"{row['mean_rmse']:.4f}", f"{row['mean_width']:.4f}", row["worst_cell"],
+        )  # fmt: skip
     return table
 
 
@@ -207,10 +197,7 @@ def _keywords(study: StudyOptions, options: VerifyOptions) -> dict[str, Any]:
     """Return the keywords of `coverage_study`; every name is looked up before the first cell is computed."""
     keywords = keywords_of(coverage_study, study, options)
     keywords["estimand"] = _estimand(keywords["estimand"])
-    entries: dict[str, Callable[[str], Any]] = {
-        **LISTS,
-        "methods": partial(_name, "methods", methods_of(keywords["estimand"])),
-    }
+    entries = {**LISTS, "methods": partial(_name, "methods", methods_of(keywords["estimand"]))}
     for name, text in study.given().items():
         if name in entries:
             keywords[name] = [entries[name](word) for word in _words(name, text)]
@@ -262,8 +249,5 @@ def _curve(word: str) -> tuple[str, float | None]:
 
 #: Options that hold lists separated by commas, and the function that parses one entry; methods depend on the estimand.
 LISTS: dict[str, Callable[[str], Any]] = {
-    "sizes": _size,
-    "populations": partial(_name, "populations", POPULATIONS),
-    "curves": _curve,
-    "methods": str,
-}
+    "sizes": _size, "populations": partial(_name, "populations", POPULATIONS), "curves": _curve, "methods": str,
+}  # fmt: skip

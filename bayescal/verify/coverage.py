@@ -56,13 +56,9 @@ class CoverageResults:
 
     def _overall(self, rows: list[dict[str, Any]]) -> dict[str, Any]:
         worst = min(rows, key=lambda row: row["coverage"])
-        return {
-            "method": worst["method"],
-            "cells": len(rows),
-            "worst_coverage": worst["coverage"],
-            "worst_cell": self.cell_name.format(**worst),
-            **{name: float(np.mean([value(row) for row in rows])) for name, value in self.averages.items()},
-        }
+        means = {name: float(np.mean([value(row) for row in rows])) for name, value in self.averages.items()}
+        about = {"worst_coverage": worst["coverage"], "worst_cell": self.cell_name.format(**worst)}
+        return {"method": worst["method"], "cells": len(rows), **about, **means}
 
 
 @dataclass(frozen=True)
@@ -96,13 +92,8 @@ class Setup[Data]:
 def checked_setup(
     available: Mapping[str, Callable[..., Interval]],
     methods: Sequence[str] | Mapping[str, Callable[..., Interval]] | None,
-    sizes: Sequence[int],
-    *,
-    repeats: int,
-    prob: float,
-    draws: int,
-    **others: Sequence[Any],
-) -> Setup[Any]:
+    sizes: Sequence[int], *, repeats: int, prob: float, draws: int, **others: Sequence[Any],
+) -> Setup[Any]:  # fmt: skip
     """Check the arguments that all studies have."""
     if not isinstance(methods, Mapping):
         names = list(available if methods is None else methods)
@@ -113,12 +104,9 @@ def checked_setup(
         if not len(values):
             raise ValueError(f"`{argument}` must name at least one {argument.removesuffix('s')}, and is empty.")
     return Setup(
-        methods,
-        [_checks.whole_number("sizes", size) for size in sizes],
-        _checks.whole_number("repeats", repeats),
-        _checks.fraction("prob", prob),
-        _checks.whole_number("draws", draws),
-    )
+        methods, [_checks.whole_number("sizes", size) for size in sizes], _checks.whole_number("repeats", repeats),
+        _checks.fraction("prob", prob), _checks.whole_number("draws", draws),
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -152,10 +140,8 @@ def run_cell(cell: Cell[Any]) -> list[dict[str, Any]]:
 
     by_method = stacked(intervals() for _ in range(setup.repeats))
     about = {"n_rows": cell.n_rows, **scenario.columns, "truth": scenario.truth}
-    return [
-        {**about, "method": name, **score(values, scenario.truth), "repeats": setup.repeats}
-        for name, values in by_method.items()
-    ]
+    scores = {name: score(values, scenario.truth) for name, values in by_method.items()}
+    return [{**about, "method": name, **each, "repeats": setup.repeats} for name, each in scores.items()]
 
 
 def stacked[Key: Hashable](results: Iterable[Mapping[Key, tuple[float, ...]]]) -> dict[Key, Floats]:
@@ -176,12 +162,8 @@ def score(intervals: Floats, truth: float) -> dict[str, float]:
     """Compute coverage, bias, root mean square error and mean width of intervals, rows (low, high, estimate)."""
     low, high, estimate = intervals.T
     error = estimate - truth
-    return {
-        "coverage": float(contains(low, high, truth).mean()),
-        "bias": float(error.mean()),
-        "rmse": float(np.sqrt((error**2).mean())),
-        "width": float((high - low).mean()),
-    }
+    numbers = contains(low, high, truth).mean(), error.mean(), np.sqrt((error**2).mean()), (high - low).mean()
+    return dict(zip(("coverage", "bias", "rmse", "width"), map(float, numbers), strict=True))
 
 
 def standard_error(prob: float, repeats: int) -> float:
@@ -230,20 +212,11 @@ class CoverageStudy(CoverageResults):
 
 @public
 def coverage_study(
-    *,
-    sizes: Sequence[int] = (300, 2000, 20000),
-    populations: Sequence[Any] = tuple(POPULATIONS),
-    curves: Sequence[Any] = STUDY_CURVES,
-    methods: Sequence[str] | Mapping[str, Method] | None = None,
-    bins: Any = 15,
-    repeats: int = 100,
-    prob: float = 0.95,
-    draws: int = 2000,
-    rng: Any = None,
-    progress: bool = False,
-    estimand: EstimandLike = "ece",
-    truth: Truth | None = None,
-) -> CoverageStudy:
+    *, sizes: Sequence[int] = (300, 2000, 20000), populations: Sequence[Any] = tuple(POPULATIONS),
+    curves: Sequence[Any] = STUDY_CURVES, methods: Sequence[str] | Mapping[str, Method] | None = None,
+    bins: Any = 15, repeats: int = 100, prob: float = 0.95, draws: int = 2000, rng: Any = None,
+    progress: bool = False, estimand: EstimandLike = "ece", truth: Truth | None = None,
+) -> CoverageStudy:  # fmt: skip
     """Measure how often the intervals of several methods contain the true value of an estimand.
 
     Parameters

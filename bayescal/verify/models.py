@@ -178,12 +178,9 @@ def _shrinkage(posterior: ShrinkagePosterior, *, with_calibrated: bool = False) 
     if with_calibrated and len(names) == 1:
         raise ValueError(_of_another("with_calibrated", ""))
     return shrinkage_model(
-        posterior.counts,
-        names[0] if len(names) == 1 else None,
-        with_calibrated=with_calibrated,
-        family_evidence=None if with_calibrated else family_evidence(posterior),
-        **asdict(posterior.prior_options),
-    )
+        posterior.counts, names[0] if len(names) == 1 else None, with_calibrated=with_calibrated,
+        family_evidence=None if with_calibrated else family_evidence(posterior), **asdict(posterior.prior_options),
+    )  # fmt: skip
 
 
 def family_evidence(posterior: ShrinkagePosterior) -> dict[str, float]:
@@ -199,7 +196,7 @@ def family_evidence(posterior: ShrinkagePosterior) -> dict[str, float]:
 
 
 def _label_shift(result: Any) -> "pm.Model":
-    from bayescal.verify.twins.shift import SUB_MODEL, LabelShiftTwin
+    from bayescal.verify.shift_models import SUB_MODEL, rows_by_bin
 
     part, rows = result.posterior.parts[0], result.counts.rows
     names = sub_models_of(part) if isinstance(part, ShrinkagePosterior) else []
@@ -220,7 +217,7 @@ def _label_shift(result: Any) -> "pm.Model":
             f"`result` must have rows of the target in every bin for a PyMC model; {len(empty)} bins have none, the "
             f"first is bin {empty[0]}. Use fewer bins."
         )
-    return LabelShiftTwin(result).model()
+    return rows_by_bin(rows, part.prior_options)
 
 
 # --- groups, data sets
@@ -237,7 +234,7 @@ def _grouped(result: Any, *, form: str | None = None) -> "pm.Model":
 
 
 def _pooled(posterior: Any, *, form: str | None = None, groups: list[str] | None = None) -> "pm.Model":
-    from bayescal.verify.twins.pooling import of_pooled
+    from bayescal.verify.pooling_models import of_pooled
 
     words = "pooled groups are a linear pool of three families, and `form` selects one of the two that pool groups"
     return of_pooled(posterior, together=_one_of_parts(form, ("own", "together"), words) == "together", groups=groups)
@@ -256,29 +253,29 @@ def _over_datasets(result: Any, *, pair: tuple[str, str] | None = None) -> "pm.M
 
 
 def _random_effects(posterior: Any, *, datasets: list[str] | None = None) -> "pm.Model":
-    from bayescal.verify.twins.pooling import RandomEffectsTwin
+    from bayescal.verify.pooling_models import random_effects_model
 
     if len(posterior.estimate) != 1:
         raise ValueError(
             f"`result` must have one problem for a PyMC model, not {len(posterior.estimate)}. Make a posterior of one "
             "row of `estimate` and `error`."
         )
-    return RandomEffectsTwin(posterior.estimate[0], posterior.error[0], posterior.scale).model(datasets)
+    return random_effects_model(posterior.estimate[0], posterior.error[0], posterior.scale, datasets)
 
 
 # --- risk models and decisions
 
 
 def _recalibration(posterior: Any) -> "pm.Model":
-    from bayescal.verify.twins.clinical import RecalibrationTwin
+    from bayescal.verify.clinical_models import recalibration_model
 
-    return RecalibrationTwin(posterior).model()
+    return recalibration_model(posterior)
 
 
 def _smooth_curve(posterior: Any) -> "pm.Model":
-    from bayescal.verify.twins.clinical import SmoothCurveTwin
+    from bayescal.verify.clinical_models import smooth_curve_model
 
-    return SmoothCurveTwin(posterior).model()
+    return smooth_curve_model(posterior)
 
 
 def _curve(posterior: Any, *, form: str | None = None) -> "pm.Model":
@@ -339,7 +336,7 @@ def _class_frequencies(result: Any) -> "pm.Model":
 
 
 def _class_priors(posterior: Any) -> "pm.Model":
-    from bayescal.verify.twins.shift import frequency_model
+    from bayescal.verify.shift_models import frequency_model
 
     return frequency_model(posterior)
 
@@ -352,9 +349,9 @@ def _shift_evidence(result: Any) -> "pm.Model":
 
 
 def _cell_shift(posterior: Any, *, cells: list[str] | None = None) -> "pm.Model":
-    from bayescal.verify.twins.shift import CellShiftTwin
+    from bayescal.verify.shift_models import cell_shift_model
 
-    return CellShiftTwin(posterior, {}).model(cells)
+    return cell_shift_model(posterior, cells)
 
 
 #: Class of a result or posterior -> the function that writes its model; its subclasses have the same one.

@@ -20,8 +20,10 @@ from sbc.recalibration import RecalibrationSimulator
 from sbc.selection import SelectionSimulator
 from sbc.simulators import dirichlet_simulator, shrinkage_simulator
 from sbc.smooth_curve import SmoothCurveSimulator
+from twins.clinical import RecalibrationTwin, SmoothCurveTwin
 from twins.examples import few_groups, four_cells, simulated_curve, three_classes, two_classes
 from twins.net_benefit import NetBenefitTwin
+from twins.pooling import PoolingTwin, RandomEffectsTwin, prior_of
 from twins.selection import SelectionTwin
 from twins.survival import simulated_rows
 
@@ -30,8 +32,6 @@ from bayescal.clinical.slope.posterior import recalibration_posterior
 from bayescal.cumulative.draws import SUB_MODELS as SEGMENTS
 from bayescal.cumulative.draws import segments_posterior
 from bayescal.posterior.shrinkage.prior import ENDS, EXACT, INDEPENDENT, NAMES, NOISE, SATURATED, SHARED, SMALL, WORDS
-from bayescal.verify.twins.clinical import RecalibrationTwin, SmoothCurveTwin
-from bayescal.verify.twins.pooling import PoolingTwin, RandomEffectsTwin, prior_of
 
 SEED = 4
 #: Shipped predictions with most rows in the top bin, and with few rows, nearly all of them in the first and last bin.
