@@ -426,11 +426,14 @@ class Cumulative(_presented.Presented):
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
         """Return the sentence, table and remarks that printing shows, as data; it always has all rows."""
         rows = [
-            [cumulative.NAMES[row["quantity"]], *(self._number(row[name]) for name in ("value", "null_mean")),
-             *(_render.number(row[name], 2) for name, _ in self._units),
-             *(p_words(row[name]) for name in ("p_value", "p_value_uncorrected"))]
+            [
+                cumulative.NAMES[row["quantity"]],
+                *(self._number(row[name]) for name in ("value", "null_mean")),
+                *(_render.number(row[name], 2) for name, _ in self._units),
+                *(p_words(row[name]) for name in ("p_value", "p_value_uncorrected")),
+            ]
             for row in self.table()
-        ]  # fmt: skip
+        ]
         units = (name.replace("_", " ") for name, _ in self._units)
         header = ("statistic", "value", self._null, *units, "P-value", "uncorrected")
         return _render.Sheet(self.sentence(), self.spec, header, rows, self.remarks, self._notes())

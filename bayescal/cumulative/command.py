@@ -23,9 +23,12 @@ EXAMPLES = """\b
 
 
 def cumulative(
-    file: ReportFile, columns: ColumnOptions, groups: CumulativeOptions,
-    model: CumulativeModelOptions, outputs: CumulativeOutputOptions,
-) -> Job:  # fmt: skip
+    file: ReportFile,
+    columns: ColumnOptions,
+    groups: CumulativeOptions,
+    model: CumulativeModelOptions,
+    outputs: CumulativeOutputOptions,
+) -> Job:
     """Measure calibration without bins: cumulative differences between outcomes and probabilities.
 
     Prints the scores with the largest deviation, the Kuiper and Kolmogorov-Smirnov statistics, and P-values.

@@ -35,9 +35,11 @@ type FileResult = Cumulative | SubpopulationScreen
 
 #: Words of the library in remarks, and those of the command line.
 WORDS = {
-    "see `to_frame`": "--json saves all groups", "`screen[label]`": "--value LABEL",
-    '`model="segments"`': "--model segments", "`simulated_p_values()`": "In Python, `simulated_p_values()`",
-}  # fmt: skip
+    "see `to_frame`": "--json saves all groups",
+    "`screen[label]`": "--value LABEL",
+    '`model="segments"`': "--model segments",
+    "`simulated_p_values()`": "In Python, `simulated_p_values()`",
+}
 
 
 @dataclass(frozen=True)
@@ -74,9 +76,12 @@ class CumulativeFile(Result):
 
 
 def cumulative_of_file(
-    file: Path, options: ColumnOptions, groups: CumulativeOptions,
-    model: CumulativeModelOptions, outputs: CumulativeOutputOptions,
-) -> CumulativeFile:  # fmt: skip
+    file: Path,
+    options: ColumnOptions,
+    groups: CumulativeOptions,
+    model: CumulativeModelOptions,
+    outputs: CumulativeOutputOptions,
+) -> CumulativeFile:
     """Compute the cumulative difference of a file of predictions or of counts; results of groups have no posterior."""
     if groups.value is not None and groups.by is None:
         raise ValueError("--value names a group of --by COLUMN, which is missing.")

@@ -71,9 +71,12 @@ class MatchedRows:
         inside = np.repeat(both, sizes)
         response = rows.response[kept][inside]
         return cls(
-            score[inside], response - np.average(response, weights=groups[:, inside].sum(axis=0)),
-            groups[:, inside], np.append(0, np.cumsum(sizes[both])[:-1]), 1 - groups[:, inside].sum(axis=1) / whole,
-        )  # fmt: skip
+            score[inside],
+            response - np.average(response, weights=groups[:, inside].sum(axis=0)),
+            groups[:, inside],
+            np.append(0, np.cumsum(sizes[both])[:-1]),
+            1 - groups[:, inside].sum(axis=1) / whole,
+        )
 
     def in_cells(self, values: Floats) -> Floats:
         """Sum values of rows by cell."""
@@ -132,13 +135,22 @@ def compared_steps(rows: MatchedRows, *, weighted: bool) -> ComparedSteps:
         variance *= deviation_sq.sum() / variance.sum()
     second, third = LocalMoments.of_rows(rows.score, rows.response).around(rows.starts, rows.ends)
     return ComparedSteps(
-        score=rows.score[rows.ends - 1], weight=size.prod(axis=0) / total,
-        deviation=rows.in_cells((SIGNS * both).sum(axis=0) * residual), weight_sq=weight_sq,
+        score=rows.score[rows.ends - 1],
+        weight=size.prod(axis=0) / total,
+        deviation=rows.in_cells((SIGNS * both).sum(axis=0) * residual),
+        weight_sq=weight_sq,
         deviation_weight_sq=rows.in_cells((SIGNS * both * coefficient).sum(axis=0) * residual),
-        deviation_sq=deviation_sq, calibrated_variance=variance, n_rows=sizes, weighted=weighted,
-        difference_variance=variance, beyond=np.zeros_like(total), cell_weight=total, local_second=second * weight_sq,
-        local_third=np.abs(third) * rows.in_cells(coefficient**3), least=rows.score[rows.starts],
-    )  # fmt: skip
+        deviation_sq=deviation_sq,
+        calibrated_variance=variance,
+        n_rows=sizes,
+        weighted=weighted,
+        difference_variance=variance,
+        beyond=np.zeros_like(total),
+        cell_weight=total,
+        local_second=second * weight_sq,
+        local_third=np.abs(third) * rows.in_cells(coefficient**3),
+        least=rows.score[rows.starts],
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,7 +237,11 @@ def matched_bins(rows: MatchedRows, *, of_both: bool) -> MatchedBins:
         upper=rows.score[rows.ends[np.append(begins[1:], len(total)) - 1] - 1],
         difference=in_bins(harmonic * (sums[0] / size[0] - sums[1] / size[1])) / of_bin,
         mass=mass / (mass.sum() if of_both else size[0].sum() / (1 - rows.left_out[0])),
-        weight=group, weight_sq=in_bins(square), mean=in_bins(sums) / group,
-        squares=in_bins(squares), per_variance=in_bins(each**2 * square) / of_bin**2,
-        further=further_rows(residual, rows.weight.sum(axis=0), PER_KURTOSIS), of_both=of_both,
-    )  # fmt: skip
+        weight=group,
+        weight_sq=in_bins(square),
+        mean=in_bins(sums) / group,
+        squares=in_bins(squares),
+        per_variance=in_bins(each**2 * square) / of_bin**2,
+        further=further_rows(residual, rows.weight.sum(axis=0), PER_KURTOSIS),
+        of_both=of_both,
+    )

@@ -46,12 +46,15 @@ def _(result: Cumulative, parameters: Parameters = NO_PARAMETERS) -> dict[str, A
     grid = {"grid_error": result.grid_error} if isinstance(result, CumulativeDifference) else {}
     curve = {name: getattr(points, name).tolist() for name in ("share", "curve", "low", "high")}
     return {
-        **with_table(result, parameters), "rows": int(result.steps.n_rows.sum()),
-        "worst_interval": {"first": first, "last": last}, "average_difference": result.average_difference,
+        **with_table(result, parameters),
+        "rows": int(result.steps.n_rows.sum()),
+        "worst_interval": {"first": first, "last": last},
+        "average_difference": result.average_difference,
         "curve": {"score": [None, *points.score.tolist()], **curve},
         **{name: getattr(result, name) for name in ("sigma", "null_sigma", "robust_sigma")},
-        "kuiper_interval": {"probability": PROB, "low": low, "high": high}, **grid,
-    }  # fmt: skip
+        "kuiper_interval": {"probability": PROB, "low": low, "high": high},
+        **grid,
+    }
 
 
 @document_of.register
@@ -76,9 +79,12 @@ def _(result: SubpopulationPosterior, parameters: Parameters = NO_PARAMETERS) ->
 
 def _of_curve(result: CurvePosterior, parameters: Parameters) -> dict[str, Any]:
     return {
-        **with_table(result, parameters), "interval": {"probability": PROB, "kind": "equal-tailed"},
-        "model": result.model, "draws": len(result.kuiper), "observed": document(result.observed),
-    }  # fmt: skip
+        **with_table(result, parameters),
+        "interval": {"probability": PROB, "kind": "equal-tailed"},
+        "model": result.model,
+        "draws": len(result.kuiper),
+        "observed": document(result.observed),
+    }
 
 
 @content.register

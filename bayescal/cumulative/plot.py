@@ -56,10 +56,16 @@ def cumulative_points(cd: Cumulative, prob: float = 0.95) -> CumulativePoints:
     reached = np.searchsorted(share[1:], TICKS - 1e-12, side="left")
     seen = _visible(curve)
     return CumulativePoints(
-        share=share[seen], curve=curve[seen], score=cd.score[seen[1:] - 1], low=np.append(-start, band.low)[seen],
-        high=np.append(start, band.high)[seen], sigma=cd.null_sigma, worst=np.column_stack([share[ends], curve[ends]]),
-        tick_share=TICKS, tick_score=cd.score[np.minimum(reached, len(cd.score) - 1)].astype(np.float64),
-    )  # fmt: skip
+        share=share[seen],
+        curve=curve[seen],
+        score=cd.score[seen[1:] - 1],
+        low=np.append(-start, band.low)[seen],
+        high=np.append(start, band.high)[seen],
+        sigma=cd.null_sigma,
+        worst=np.column_stack([share[ends], curve[ends]]),
+        tick_share=TICKS,
+        tick_score=cd.score[np.minimum(reached, len(cd.score) - 1)].astype(np.float64),
+    )
 
 
 def _visible(curve: Floats) -> Indices:
@@ -77,9 +83,14 @@ def _visible(curve: Floats) -> Indices:
 
 @public
 def plot_cumulative(
-    cd: Cumulative, ax: "Axes | None" = None, *, zoom: tuple[float, float] | None = None,
-    prob: float = 0.95, color: Any = None, worst_color: Any = None,
-) -> "Axes":  # fmt: skip
+    cd: Cumulative,
+    ax: "Axes | None" = None,
+    *,
+    zoom: tuple[float, float] | None = None,
+    prob: float = 0.95,
+    color: Any = None,
+    worst_color: Any = None,
+) -> "Axes":
     """Draw a cumulative difference: its slope is the miscalibration at each score.
 
     Where the curve is flat, the scores are calibrated; where it rises, outcome 1 is more frequent than stated, and
@@ -158,9 +169,15 @@ def mean_responses(rows: Responses, n_bins: int, binning: str) -> MeanResponses:
 
 @public
 def plot_subpopulation(
-    sub: SubpopulationDifference, axes: Any = None, *, bins: int = 10,
-    binning: str = EFFECTIVE, prob: float = 0.95, color: Any = None, worst_color: Any = None,
-) -> "NDArray[Any]":  # fmt: skip
+    sub: SubpopulationDifference,
+    axes: Any = None,
+    *,
+    bins: int = 10,
+    binning: str = EFFECTIVE,
+    prob: float = 0.95,
+    color: Any = None,
+    worst_color: Any = None,
+) -> "NDArray[Any]":
     """Draw mean responses of a subpopulation and of the full population by score, above the cumulative difference.
 
     The upper axes show the mean response against the mean score in each bin: members dark, the full population light.
@@ -289,9 +306,14 @@ def _draw(ax: "Axes", points: CumulativePoints, main: str, marked: str, grey: st
         points.share, points.low, points.high, color=main, alpha=_opacity(ax), linewidth=0, zorder=2, gid="band"
     )
     ax.fill(
-        [0, 0, TRIANGLE], [-2 * points.sigma, 2 * points.sigma, 0],
-        color=grey, alpha=0.75, linewidth=0, zorder=3, gid="triangle",
-    )  # fmt: skip
+        [0, 0, TRIANGLE],
+        [-2 * points.sigma, 2 * points.sigma, 0],
+        color=grey,
+        alpha=0.75,
+        linewidth=0,
+        zorder=3,
+        gid="triangle",
+    )
     ax.axvspan(x0, x1, color=marked, alpha=0.1, linewidth=0, zorder=0, gid="worst interval")
     ax.plot(points.share, points.curve, color=main, linewidth=1.4, zorder=4, gid="curve")
     inside = (points.share >= x0) & (points.share <= x1)

@@ -128,9 +128,12 @@ class CurvePosterior(_presented.Presented, ABC):
         """
         return _arviz.datatree(
             {name: getattr(self, name) for name in NAMES} | {"curve": self.curve.values},
-            observed={"observed_curve": self.drawn.observed}, constant={"n_rows": self.drawn.n_rows}, along="score",
-            coords={"score": self.score}, attrs={"spec": self.spec, "model": self.model, "p_zero": self.p_zero},
-        )  # fmt: skip
+            observed={"observed_curve": self.drawn.observed},
+            constant={"n_rows": self.drawn.n_rows},
+            along="score",
+            coords={"score": self.score},
+            attrs={"spec": self.spec, "model": self.model, "p_zero": self.p_zero},
+        )
 
     def table(self, prob: float = 0.95) -> list[dict[str, Any]]:
         """Return the numbers as data: one dict per statistic.

@@ -148,9 +148,12 @@ def scale(steps: Steps) -> Scale:
             roots += float(np.sqrt(np.maximum(each, 0.0) / exact).sum())
     total = float(steps.weight.sum())
     return Scale(
-        variance**0.5 / total, squares**0.5 / total, exact**0.5 / total, 1 / roots if roots > 0 else 0.0,
+        variance**0.5 / total,
+        squares**0.5 / total,
+        exact**0.5 / total,
+        1 / roots if roots > 0 else 0.0,
         float(inverse_squared_skewness(np.array([second]), np.array([third]))[0]),
-    )  # fmt: skip
+    )
 
 
 def null_mean(name: str, scale: Scale) -> float:

@@ -480,10 +480,15 @@ class SubpopulationScreen(_presented.Presented, Mapping[Any, SubpopulationDiffer
         value, in_sigma = self.sums.value(self.statistic)
         sigma, adjusted = self.sums.difference_sigma, self.adjusted_p_value
         columns = {
-            "n": self.sums.n_rows, "average_difference": self.sums.end, self.statistic: value, "sigma": sigma,
-            "in_sigma": np.where(sigma > 0, in_sigma, np.nan), "p_value": self.p_value,
-            "adjusted_p_value": adjusted, "flagged": adjusted <= self.fdr,
-        }  # fmt: skip
+            "n": self.sums.n_rows,
+            "average_difference": self.sums.end,
+            self.statistic: value,
+            "sigma": sigma,
+            "in_sigma": np.where(sigma > 0, in_sigma, np.nan),
+            "p_value": self.p_value,
+            "adjusted_p_value": adjusted,
+            "flagged": adjusted <= self.fdr,
+        }
         rows = zip(self.groups.labels, *(column.tolist() for column in columns.values()), strict=True)
         return [dict(zip(("group", *columns), row, strict=True)) for row in rows]
 
@@ -516,12 +521,18 @@ class SubpopulationScreen(_presented.Presented, Mapping[Any, SubpopulationDiffer
         table = self.table()
         shown = table if whole else table[:PRINTED_GROUPS]
         rows = [
-            [str(row["group"]), str(row["n"]), significant(row["average_difference"], 4),
-             significant(row[self.statistic], 4), _render.number(row["in_sigma"], 2), p_words(row["p_value"]),
-             "not used" if np.isnan(row["adjusted_p_value"]) else p_words(row["adjusted_p_value"]),
-             "yes" if row["flagged"] else ""]
+            [
+                str(row["group"]),
+                str(row["n"]),
+                significant(row["average_difference"], 4),
+                significant(row[self.statistic], 4),
+                _render.number(row["in_sigma"], 2),
+                p_words(row["p_value"]),
+                "not used" if np.isnan(row["adjusted_p_value"]) else p_words(row["adjusted_p_value"]),
+                "yes" if row["flagged"] else "",
+            ]
             for row in shown
-        ]  # fmt: skip
+        ]
         statistic = _STATISTICS[self.statistic]
         header = (self.groups.name, "n", "average difference", statistic, "in sigma", "P-value", "adjusted", "flagged")
         remarks = []

@@ -199,14 +199,21 @@ def subpopulation_steps(rows: Responses, member: Bools) -> SubpopulationSteps:
     further = np.inf if two_values(response) else further_rows(response, weight)
     sums = ((mass, other), (mass_sq, other_sq), (in_members, squares - in_members))
     return SubpopulationSteps(
-        score=score, weight=mass, deviation=mass * (other / total) * difference, weight_sq=mass_sq,
-        deviation_weight_sq=of_members(w**2 * residual), deviation_sq=of_members((w * residual) ** 2),
-        calibrated_variance=mass_sq * squares / total, n_rows=np.bincount(step, minlength=len(score)),
+        score=score,
+        weight=mass,
+        deviation=mass * (other / total) * difference,
+        weight_sq=mass_sq,
+        deviation_weight_sq=of_members(w**2 * residual),
+        deviation_sq=of_members((w * residual) ** 2),
+        calibrated_variance=mass_sq * squares / total,
+        n_rows=np.bincount(step, minlength=len(score)),
         weighted=rows.weight is not None,
         difference_variance=_difference_variance(sums, _pairs(cell, weight, total), np.zeros(1, np.intp), further),
         beyond=in_cells(weight * ((rows.score < score[0]) | (rows.score > score[-1]))) / total,
-        cell_weight=total, local_second=local_second, local_third=local_third,
-    )  # fmt: skip
+        cell_weight=total,
+        local_second=local_second,
+        local_third=local_third,
+    )
 
 
 def _moments_of_difference(
@@ -371,14 +378,16 @@ def group_sums(rows: Responses, group: NDArray[np.integer], n_groups: int) -> Gr
     second, third = (np.add.reduceat(m, first) for m in _moments_of_difference(moments, low, high, *sums_of))
     ends, none = np.maximum(outer[first], outer[last]), np.zeros(n_groups)
     return GroupSums(
-        n_rows=np.bincount(group, minlength=n_groups), end=curve[last] * unit,
+        n_rows=np.bincount(group, minlength=n_groups),
+        end=curve[last] * unit,
         top=np.maximum(np.maximum.reduceat(curve, first), 0.0) * unit,
         bottom=np.minimum(np.minimum.reduceat(curve, first), 0.0) * unit,
-        sigma=np.sqrt(of_sigma) / total, difference_sigma=np.sqrt(of_end) / total,
+        sigma=np.sqrt(of_sigma) / total,
+        difference_sigma=np.sqrt(of_end) / total,
         mean_step=np.divide(1, roots, out=none.copy(), where=roots > 0),
         outer_step=np.divide(ends, np.sqrt(of_sigma), out=none, where=of_sigma > 0),
         rare=inverse_squared_skewness(second, third),
-    )  # fmt: skip
+    )
 
 
 def _beyond(score: Floats, weight: Floats, level: Floats, first: Indices, last: Indices) -> Floats:

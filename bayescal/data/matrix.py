@@ -56,9 +56,16 @@ class ClassRows:
 
     @classmethod
     def read(
-        cls, y_true: Any, y_prob: Any, *, classes: Classes = None, logits: bool = False,
-        weights: Any = None, names: Sequence[Any] | None = None, with_target: bool = False,
-    ) -> "ClassRows":  # fmt: skip
+        cls,
+        y_true: Any,
+        y_prob: Any,
+        *,
+        classes: Classes = None,
+        logits: bool = False,
+        weights: Any = None,
+        names: Sequence[Any] | None = None,
+        with_target: bool = False,
+    ) -> "ClassRows":
         """Check shapes, types and labels; parameters as for `Predictions.from_labels`.
 
         If `y_prob` was a data frame and is an array now, `names` are the names of its columns. `with_target`: the

@@ -81,9 +81,16 @@ class Predictions:
 
     @classmethod
     def from_outcomes(
-        cls, outcome: Any, confidence: Any, weights: Any = None, *, names: tuple[str, str] = ("outcome", "confidence"),
-        target: str = "confidence", classes: Classes = None, logits: bool = False,
-    ) -> "Predictions":  # fmt: skip
+        cls,
+        outcome: Any,
+        confidence: Any,
+        weights: Any = None,
+        *,
+        names: tuple[str, str] = ("outcome", "confidence"),
+        target: str = "confidence",
+        classes: Classes = None,
+        logits: bool = False,
+    ) -> "Predictions":
         """Check the two columns of a binary problem.
 
         Arrays that need no conversion share memory with the input.
@@ -121,9 +128,15 @@ class Predictions:
 
     @classmethod
     def from_labels(
-        cls, y_true: Any, y_prob: Any, *, target: str | None = None,
-        classes: Classes = None, logits: bool = False, weights: Any = None,
-    ) -> "Predictions":  # fmt: skip
+        cls,
+        y_true: Any,
+        y_prob: Any,
+        *,
+        target: str | None = None,
+        classes: Classes = None,
+        logits: bool = False,
+        weights: Any = None,
+    ) -> "Predictions":
         """Derive a binary problem from labels and probabilities.
 
         Parameters
@@ -210,9 +223,16 @@ class Columns:
 
     @classmethod
     def read(
-        cls, outcome: Any, confidence: Any, weights: Any = None, *, names: tuple[str, str] = ("outcome", "confidence"),
-        target: str = "confidence", classes: Classes = None, logits: bool = False,
-    ) -> "Columns":  # fmt: skip
+        cls,
+        outcome: Any,
+        confidence: Any,
+        weights: Any = None,
+        *,
+        names: tuple[str, str] = ("outcome", "confidence"),
+        target: str = "confidence",
+        classes: Classes = None,
+        logits: bool = False,
+    ) -> "Columns":
         """Check shapes and types; parameters as for `Predictions.from_outcomes`."""
         _checks.one_of("target", target, TARGETS)
         same_rows({names[0]: outcome, names[1]: confidence, "weights": weights})
@@ -264,9 +284,14 @@ class TopLabels:
 
 
 def read_rows(
-    y_true: Any, y_prob: Any, *, target: str | None = None,
-    classes: Classes = None, logits: bool = False, weights: Any = None,
-) -> "Columns | TopLabels":  # fmt: skip
+    y_true: Any,
+    y_prob: Any,
+    *,
+    target: str | None = None,
+    classes: Classes = None,
+    logits: bool = False,
+    weights: Any = None,
+) -> "Columns | TopLabels":
     """Check shapes and types, as for `Predictions.from_labels`; ``.checked()`` of the result validates values."""
     names = column_names(y_prob)
     refuse_contradiction(names, classes)

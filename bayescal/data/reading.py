@@ -67,17 +67,23 @@ class RowSums:
         deviation = np.abs(_sums(matrix) - 1)
         explained = precision(matrix.shape[1], matrix.dtype)
         return cls(
-            n_classes=matrix.shape[1], decimals=_decimals(matrix),
-            deviation=float(deviation.max(initial=0.0)), off=int(np.count_nonzero(deviation > explained)),
-            tolerance=_rules.row_sum_tolerance(matrix.dtype), precision=explained,
-        )  # fmt: skip
+            n_classes=matrix.shape[1],
+            decimals=_decimals(matrix),
+            deviation=float(deviation.max(initial=0.0)),
+            off=int(np.count_nonzero(deviation > explained)),
+            tolerance=_rules.row_sum_tolerance(matrix.dtype),
+            precision=explained,
+        )
 
     def __add__(self, other: "RowSums") -> "RowSums":
         return RowSums(
-            n_classes=self.n_classes, decimals=max(self.decimals, other.decimals),
-            deviation=max(self.deviation, other.deviation), off=self.off + other.off,
-            tolerance=max(self.tolerance, other.tolerance), precision=max(self.precision, other.precision),
-        )  # fmt: skip
+            n_classes=self.n_classes,
+            decimals=max(self.decimals, other.decimals),
+            deviation=max(self.deviation, other.deviation),
+            off=self.off + other.off,
+            tolerance=max(self.tolerance, other.tolerance),
+            precision=max(self.precision, other.precision),
+        )
 
     @property
     def largest(self) -> float:

@@ -40,9 +40,15 @@ def uniform_in_clusters(cluster: Ints, share: float, rng: np.random.Generator) -
 
 
 def simulate_clusters(
-    sizes: ArrayLike, *, dependence: float, alike: float = 0.0, population: Any = "flat", curve: Any = "calibrated",
-    strength: float | None = None, rng: Any = None,
-) -> SimulatedClusters:  # fmt: skip
+    sizes: ArrayLike,
+    *,
+    dependence: float,
+    alike: float = 0.0,
+    population: Any = "flat",
+    curve: Any = "calibrated",
+    strength: float | None = None,
+    rng: Any = None,
+) -> SimulatedClusters:
     r"""Simulate rows in clusters whose outcomes are correlated, although each has the probability of its curve.
 
     Parameters

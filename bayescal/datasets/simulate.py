@@ -124,9 +124,11 @@ def _wave(strength: float) -> Curve:
 def _one_bad_bin(strength: float) -> Curve:
     low, high = 0.8, 0.87
     return Curve(
-        "one bad bin", strength,
-        lambda p: np.clip(np.where((p > low) & (p < high), p - strength, p), 0, 1), breaks=(low, high),
-    )  # fmt: skip
+        "one bad bin",
+        strength,
+        lambda p: np.clip(np.where((p > low) & (p < high), p - strength, p), 0, 1),
+        breaks=(low, high),
+    )
 
 
 def _logit(p: Floats) -> Floats:
@@ -141,10 +143,12 @@ POPULATIONS = {
 }
 #: Families of curves by name, with the default of their strength.
 CURVES: dict[str, tuple[Callable[..., Curve], float | None]] = {
-    "calibrated": (lambda: Curve("calibrated", None, lambda p: p), None), "temperature": (_temperature, 1.5),
+    "calibrated": (lambda: Curve("calibrated", None, lambda p: p), None),
+    "temperature": (_temperature, 1.5),
     "shift": (lambda strength: Curve("shift", strength, lambda p: expit(_logit(p) + strength)), 0.3),
-    "wave": (_wave, 0.05), "one bad bin": (_one_bad_bin, 0.3),
-}  # fmt: skip
+    "wave": (_wave, 0.05),
+    "one bad bin": (_one_bad_bin, 0.3),
+}
 
 
 @dataclass(frozen=True, eq=False)

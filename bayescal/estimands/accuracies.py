@@ -130,10 +130,15 @@ def _products(first: Floats, second: Floats) -> Floats:
 
 
 @estimand(
-    "accuracy", better="larger", needs=frozenset({"predictions"}), plug_in=_observed,
-    correlation=correlation_of_accuracies, citation="Brown, Cai and DasGupta (2001), Statistical Science 16, 101-133",
-    formula=r"P(z = 1)", synonyms=("accuracy score", "acc", "top-1 accuracy"),
-)  # fmt: skip
+    "accuracy",
+    better="larger",
+    needs=frozenset({"predictions"}),
+    plug_in=_observed,
+    correlation=correlation_of_accuracies,
+    citation="Brown, Cai and DasGupta (2001), Statistical Science 16, 101-133",
+    formula=r"P(z = 1)",
+    synonyms=("accuracy score", "acc", "top-1 accuracy"),
+)
 @public
 def accuracy(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draws:
     r"""Draw the accuracy: the share of predictions that are right.

@@ -163,12 +163,18 @@ def _observed(counts: Counts) -> float:
 
 
 @estimand(
-    "AUC", title="Area Under the ROC Curve", better="larger", same_event=True, needs=frozenset({"outcomes"}),
-    reported=False, plug_in=_observed, correlation=correlation_of_aucs,
+    "AUC",
+    title="Area Under the ROC Curve",
+    better="larger",
+    same_event=True,
+    needs=frozenset({"outcomes"}),
+    reported=False,
+    plug_in=_observed,
+    correlation=correlation_of_aucs,
     citation="DeLong, DeLong and Clarke-Pearson (1988), Biometrics 44; Hanley and McNeil (1982), Radiology 143",
     formula=r"P(c_i > c_j \mid z_i = 1, z_j = 0) + P(c_i = c_j \mid z_i = 1, z_j = 0) / 2",
     synonyms=("ROC AUC", "AUROC", "concordance", "c statistic", "Mann-Whitney probability"),
-)  # fmt: skip
+)
 @_of_bins
 @public
 def auc(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draws:

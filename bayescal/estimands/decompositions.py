@@ -78,9 +78,11 @@ def corp_parts(fit: IsotonicFit, mean_loss: Callable[[Floats, Floats], float]) -
         )
     # Dimitriadis, Gneiting and Jordan (2021), equation 4; both are >= 0, except for rounding
     return {
-        "miscalibration": max(score - recalibrated, 0.0), "discrimination": max(constant - recalibrated, 0.0),
-        "uncertainty": constant, "score": score,
-    }  # fmt: skip
+        "miscalibration": max(score - recalibrated, 0.0),
+        "discrimination": max(constant - recalibrated, 0.0),
+        "uncertainty": constant,
+        "score": score,
+    }
 
 
 def mean_squared_error(weight: Floats, probability: Floats) -> float:
@@ -98,11 +100,13 @@ def mean_log_loss(weight: Floats, probability: Floats) -> float:
 
 
 @estimand(
-    "squared l_2 error", of_calibration=True, reported=False,
+    "squared l_2 error",
+    of_calibration=True,
+    reported=False,
     citation="Murphy (1973), J. Appl. Meteorol. 12; Kumar, Liang and Ma (2019), NeurIPS, section 2",
     formula=r"\sum_b m_b (\theta_b - \mu_b)^2",
     synonyms=("reliability (Murphy)", "squared calibration error", "mean squared calibration error"),
-)  # fmt: skip
+)
 @public
 def squared_l2_error(bin_draws: BinDraws) -> Draws:
     r"""Draw the squared l_2 calibration error, :math:`\sum_b m_b (\theta_b - \mu_b)^2`.

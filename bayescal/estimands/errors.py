@@ -32,17 +32,22 @@ def _of_bins[**P](function: Callable[P, Draws]) -> Callable[P, Draws]:
 ROUNDING = 1e-9  #: Tolerance for rounding of sums of masses.
 #: Bins of the examples below: two draws of three bins, the last of which has no rows.
 EXAMPLE = BinDraws(
-    mass=np.array([[0.5, 0.3, 0.2], [0.25, 0.5, 0.25]]), accuracy=np.array([[0.3, 0.4, 1.0], [0.0, 0.5, 1.0]]),
-    confidence=np.array([[0.1, 0.5, 0.6], [0.3, 0.5, 0.5]]), occupied=np.array([True, True, False]),
+    mass=np.array([[0.5, 0.3, 0.2], [0.25, 0.5, 0.25]]),
+    accuracy=np.array([[0.3, 0.4, 1.0], [0.0, 0.5, 1.0]]),
+    confidence=np.array([[0.1, 0.5, 0.6], [0.3, 0.5, 0.5]]),
+    occupied=np.array([True, True, False]),
     weight=np.array([[0.5, 0.3, 0.2], [0.25, 0.5, 0.25]]),
-)  # fmt: skip
+)
 
 
 @estimand(
-    "ECE", title="Expected Calibration Error", of_calibration=True,
+    "ECE",
+    title="Expected Calibration Error",
+    of_calibration=True,
     citation="Naeini, Cooper and Hauskrecht (2015), AAAI; Guo et al. (2017), ICML, equation 3",
-    formula=r"\sum_b m_b |\theta_b - \mu_b|", synonyms=("estimated calibration error", "l_1 calibration error"),
-)  # fmt: skip
+    formula=r"\sum_b m_b |\theta_b - \mu_b|",
+    synonyms=("estimated calibration error", "l_1 calibration error"),
+)
 @_of_bins
 @public
 def ece(bin_draws: BinDraws) -> Draws:
@@ -129,10 +134,12 @@ def lp_error(bin_draws: BinDraws, p: float = 2.0) -> Draws:
 
 
 @estimand(
-    "l_2 error", of_calibration=True, citation="Kumar, Liang and Ma (2019), NeurIPS, section 2",
+    "l_2 error",
+    of_calibration=True,
+    citation="Kumar, Liang and Ma (2019), NeurIPS, section 2",
     formula=r"\left(\sum_b m_b (\theta_b - \mu_b)^2\right)^{1/2}",
     synonyms=("root mean square calibration error", "RMSCE", "l_2 calibration error"),
-)  # fmt: skip
+)
 @_of_bins
 @public
 def l2_error(bin_draws: BinDraws) -> Draws:
@@ -230,11 +237,13 @@ SHARE_OF_E90 = 0.1  #: Share of the population that must have an error for `e90_
 
 
 @estimand(
-    "E90 of bins", title="90th percentile of the absolute error", of_calibration=True,
+    "E90 of bins",
+    title="90th percentile of the absolute error",
+    of_calibration=True,
     citation="Harrell (2015), Regression Modeling Strategies; there of a curve",
     formula=r"\max\{t : \sum_b m_b 1(|\theta_b - \mu_b| \ge t) \ge 0.1\}",
     synonyms=("largest error of at least 10 % of the population", "maximum calibration error without rare bins"),
-)  # fmt: skip
+)
 @_of_bins
 @public
 def e90_bins(bin_draws: BinDraws) -> Draws:
@@ -288,10 +297,14 @@ def e90_bins(bin_draws: BinDraws) -> Draws:
 
 
 @estimand(
-    "signed error", better="nearest zero", bounds=(-1.0, 1.0), of_total=True,
-    citation="Van Calster et al. (2019), BMC Med.", formula=r"\sum_b m_b (\theta_b - \mu_b)",
+    "signed error",
+    better="nearest zero",
+    bounds=(-1.0, 1.0),
+    of_total=True,
+    citation="Van Calster et al. (2019), BMC Med.",
+    formula=r"\sum_b m_b (\theta_b - \mu_b)",
     synonyms=("calibration in the large (as a difference)", "mean bias", "miscalibration bias"),
-)  # fmt: skip
+)
 @_of_bins
 @public
 def signed_error(bin_draws: BinDraws) -> Draws:

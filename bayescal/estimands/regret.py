@@ -111,12 +111,16 @@ def _observed(counts: Counts) -> float:
 
 
 @estimand(
-    "largest regret", needs=frozenset({"thresholds"}), of_calibration=True, reported=False, plug_in=_observed,
+    "largest regret",
+    needs=frozenset({"thresholds"}),
+    of_calibration=True,
+    reported=False,
+    plug_in=_observed,
     citation="Vickers and Elkin (2006), Medical Decision Making 26, 565-574, for the loss at a threshold",
     formula=r"\max_t \sum_b m_b\,|\theta_b - t|\,1\{\text{bin } b \text{ is on the wrong side of } t\}",
     synonyms=("worst threshold", "worst regret"),
     note="The largest regret is that of the inner edges of the bins; between them it may be larger.",
-)  # fmt: skip
+)
 @_of_bins
 @public
 def largest_regret(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draws:

@@ -380,15 +380,25 @@ def covariance_over_clusters(
 
 
 estimand(
-    "Brier score", same_event=True, needs=frozenset({"losses"}), reported=False, plug_in=partial(_observed, _BRIER),
-    joint=joint_brier_scores, citation="Brier (1950), Monthly Weather Review 78, equation 2",
+    "Brier score",
+    same_event=True,
+    needs=frozenset({"losses"}),
+    reported=False,
+    plug_in=partial(_observed, _BRIER),
+    joint=joint_brier_scores,
+    citation="Brier (1950), Monthly Weather Review 78, equation 2",
     formula=r"\mathrm{E}\,(z - c)^2",
     synonyms=("mean squared error of probabilities", "quadratic score", "half Brier score"),
-)(brier_score)  # fmt: skip
+)(brier_score)
 estimand(
-    "log score", bounds=(0.0, np.inf), same_event=True, needs=frozenset({"log_losses"}), reported=False,
-    plug_in=partial(_observed, _LOG), joint=joint_log_scores,
+    "log score",
+    bounds=(0.0, np.inf),
+    same_event=True,
+    needs=frozenset({"log_losses"}),
+    reported=False,
+    plug_in=partial(_observed, _LOG),
+    joint=joint_log_scores,
     citation="Good (1952), Journal of the Royal Statistical Society B 14, 107-114",
     formula=r"\mathrm{E}\,\left[-z \log c - (1 - z) \log(1 - c)\right]",
     synonyms=("log loss", "cross-entropy", "negative log-likelihood", "NLL", "ignorance score in nats"),
-)(log_score)  # fmt: skip
+)(log_score)

@@ -390,12 +390,17 @@ def _observed(counts: Counts) -> float:
 
 
 @estimand(
-    "AUGRC", title="Area Under the Generalized Risk-Coverage Curve", needs=frozenset({"predictions", "labelled rows"}),
-    reported=False, plug_in=_observed, correlation=correlation_of_augrcs, bounds=(0.0, 0.5),
+    "AUGRC",
+    title="Area Under the Generalized Risk-Coverage Curve",
+    needs=frozenset({"predictions", "labelled rows"}),
+    reported=False,
+    plug_in=_observed,
+    correlation=correlation_of_augrcs,
+    bounds=(0.0, 0.5),
     citation="Traub, Bungert, Luth, Baumgartner, Maier-Hein, Maier-Hein and Jaeger (2024), NeurIPS",
     formula=r"\int_0^1 P(z = 0,\; c \text{ among the largest share } s) \, ds",
     synonyms=("area under the generalised risk-coverage curve", "generalized risk", "selective prediction"),
-)  # fmt: skip
+)
 @_of_bins
 @public
 def augrc(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draws:

@@ -34,10 +34,21 @@ class FewCheckedWarning(UserWarning):
 
 @public
 def judged(
-    y_true: Any, y_prob: Any, *, judge: Any, strata: Any = "auto", rates: Any = None,
-    target: str = "confidence", bins: Any = 15, binning: str = "equal-width", draws: int = 4000,
-    rng: Any = None, classes: Classes = None, logits: bool = False, cluster: Any = None,
-) -> JudgedEvaluation:  # fmt: skip
+    y_true: Any,
+    y_prob: Any,
+    *,
+    judge: Any,
+    strata: Any = "auto",
+    rates: Any = None,
+    target: str = "confidence",
+    bins: Any = 15,
+    binning: str = "equal-width",
+    draws: int = 4000,
+    rng: Any = None,
+    classes: Classes = None,
+    logits: bool = False,
+    cluster: Any = None,
+) -> JudgedEvaluation:
     r"""Compute the posterior of the calibration error for the true label, from labels of an imperfect judge.
 
     A judge, such as a language model, labels all rows, and a person checks some of them. The judge's labels alone would
@@ -250,10 +261,15 @@ def _evaluation(
         )
     cuts = np.flatnonzero(np.diff(stratum)) + 1
     report = report_of(
-        evaluation.bin_draws, posterior.solved.nu[posterior.value_of(draws, evaluation.bin_draws_seed)],
-        counts.evidence(stratum), tuple(counts.bins.edges[cuts].tolist()), table_of_checked=counts.table(stratum),
-        trend=error_trend(counts, stratum), p_checked_at_random=p_checked_at_random(counts), notes=notes,
-    )  # fmt: skip
+        evaluation.bin_draws,
+        posterior.solved.nu[posterior.value_of(draws, evaluation.bin_draws_seed)],
+        counts.evidence(stratum),
+        tuple(counts.bins.edges[cuts].tolist()),
+        table_of_checked=counts.table(stratum),
+        trend=error_trend(counts, stratum),
+        p_checked_at_random=p_checked_at_random(counts),
+        notes=notes,
+    )
     return extended(JudgedEvaluation, evaluation, judge=report)
 
 

@@ -27,9 +27,14 @@ EXAMPLES = """\b
 
 
 def judged(
-    file: JudgedFile, columns: JudgedColumnOptions, question: JudgedQuestionOptions,
-    judge: JudgeOptions, model: DrawsOptions, gate: GateOptions, outputs: OutputOptions,
-) -> Job:  # fmt: skip
+    file: JudgedFile,
+    columns: JudgedColumnOptions,
+    question: JudgedQuestionOptions,
+    judge: JudgeOptions,
+    model: DrawsOptions,
+    gate: GateOptions,
+    outputs: OutputOptions,
+) -> Job:
     """Estimate the calibration error for the true label, from labels of an imperfect judge, such as a language model.
 
     The judge labels all rows, and a person checked some of them: --correct or --label is empty in the others.

@@ -33,10 +33,21 @@ from bayescal.stats.paired import PairedCounts
 
 @public
 def compare_judged(
-    y_true: Any, y_prob: Any, *, judge: Any, rope: float = 0.01, strata: Any = "auto",
-    rates: Any = None, target: str = "confidence", bins: Any = 15, binning: str = "equal-width",
-    draws: int = 4000, rng: Any = None, classes: Classes = None, logits: bool = False,
-) -> "JudgedComparison":  # fmt: skip
+    y_true: Any,
+    y_prob: Any,
+    *,
+    judge: Any,
+    rope: float = 0.01,
+    strata: Any = "auto",
+    rates: Any = None,
+    target: str = "confidence",
+    bins: Any = 15,
+    binning: str = "equal-width",
+    draws: int = 4000,
+    rng: Any = None,
+    classes: Classes = None,
+    logits: bool = False,
+) -> "JudgedComparison":
     r"""Compare the calibration of classifiers for the true label, from labels of one imperfect judge.
 
     The judge errs with the same probabilities for all classifiers. Its sensitivity and specificity are learnt from the
@@ -171,9 +182,12 @@ class JudgedComparison(Comparison):
         return reordered_within(self._value_of_rates, np.stack(values, axis=1), ranks)
 
     def _correlation(
-        self, evaluations: Sequence[Evaluation], values: Sequence[Floats],
-        pairs: Mapping[tuple[int, int], Paired], record: Estimand,
-    ) -> Floats:  # fmt: skip
+        self,
+        evaluations: Sequence[Evaluation],
+        values: Sequence[Floats],
+        pairs: Mapping[tuple[int, int], Paired],
+        record: Estimand,
+    ) -> Floats:
         """Correlation given the judge's rates: that of scores of the judge's labels, or from the bins for errors."""
         if record.joint is not None and record.name in common_estimands(evaluations, pairs):
             judge = [each.counts.rows for each in cast("Sequence[JudgedEvaluation]", evaluations)]

@@ -31,7 +31,11 @@ def judged_from_document(document: Mapping[str, Any]) -> JudgedCounts:
 
 
 register_counts(
-    "judged", JudgedCounts, judged_document, judged_from_document, "counts of rows with a judge's labels",
+    "judged",
+    JudgedCounts,
+    judged_document,
+    judged_from_document,
+    "counts of rows with a judge's labels",
     "holds a judge's labels, some of them checked. `bayescal.labels.judged_counts` evaluates them in Python.",
     binary=lambda counts: counts.rows,
-)  # fmt: skip
+)

@@ -25,10 +25,19 @@ from bayescal.stats.files import COUNTING, EDGES, Progress
 
 @public
 def count_file(
-    path: str | Path, *, label: str, prob: str, judge: str, classes: Sequence[str] | None = None,
-    target: str = "confidence", logits: bool = False, logprob: bool = False, bins: Any = 15,
-    binning: str = "equal-width", progress: Callable[[Progress], None] | None = None,
-) -> JudgedCounts:  # fmt: skip
+    path: str | Path,
+    *,
+    label: str,
+    prob: str,
+    judge: str,
+    classes: Sequence[str] | None = None,
+    target: str = "confidence",
+    logits: bool = False,
+    logprob: bool = False,
+    bins: Any = 15,
+    binning: str = "equal-width",
+    progress: Callable[[Progress], None] | None = None,
+) -> JudgedCounts:
     r"""Count rows with a judge's labels in a Parquet, CSV, TSV or JSON-lines file, which may be larger than memory.
 
     Parameters

@@ -234,11 +234,14 @@ class JudgeReport(Presented):
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
         """Return the sentence, table and remarks that printing shows, as data; it always has all rows."""
         rows = [
-            [row["quantity"], f"{row['from']:.3g} to {row['to']:.3g}",
-             *(_render.number(row[name], 3) for name in ("mean", "sd", "low", "high")),
-             *(str(row[name]) for name in ("right", "checked"))]
+            [
+                row["quantity"],
+                f"{row['from']:.3g} to {row['to']:.3g}",
+                *(_render.number(row[name], 3) for name in ("mean", "sd", "low", "high")),
+                *(str(row[name]) for name in ("right", "checked")),
+            ]
             for row in self.table()
-        ]  # fmt: skip
+        ]
         return _render.Sheet(self.sentence(), self.spec, HEADER, rows, list(self.remarks))
 
     @property

@@ -43,10 +43,21 @@ SEARCHED, SEARCH_DRAWS = np.linspace(-np.log(LARGEST_RATIO), np.log(LARGEST_RATI
 
 @public
 def partly_observed(
-    y_true: Any, y_prob: Any, *, missing: str, weights: Any = None, odds_ratio: Any = None,
-    prior_sd: float | None = None, target: str | None = None, bins: Any = 15, binning: str = "equal-width",
-    draws: int = 4000, rng: Any = None, classes: Classes = None, logits: bool = False,
-) -> PartlyObservedEvaluation | partial_result.PartlyObservedBand:  # fmt: skip
+    y_true: Any,
+    y_prob: Any,
+    *,
+    missing: str,
+    weights: Any = None,
+    odds_ratio: Any = None,
+    prior_sd: float | None = None,
+    target: str | None = None,
+    bins: Any = 15,
+    binning: str = "equal-width",
+    draws: int = 4000,
+    rng: Any = None,
+    classes: Classes = None,
+    logits: bool = False,
+) -> PartlyObservedEvaluation | partial_result.PartlyObservedBand:
     r"""Compute the posterior of the calibration error of all rows if the outcome is known for some of them.
 
     Without the other rows, the result is the error of the rows with known outcome. It is that of all rows only if both

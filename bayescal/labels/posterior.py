@@ -202,9 +202,16 @@ def solve_known(problems: Sequence[Problem], known: Floats, near: int, rng: Any,
 
 
 def solve(
-    problems: Sequence[Problem], nuisance: JudgeRates, *, known: Floats | None = None, rng: Any = None,
-    values: int | None = None, draws: int = 4000, free: float = FREE, same_rows: bool = False,
-) -> Solved:  # fmt: skip
+    problems: Sequence[Problem],
+    nuisance: JudgeRates,
+    *,
+    known: Floats | None = None,
+    rng: Any = None,
+    values: int | None = None,
+    draws: int = 4000,
+    free: float = FREE,
+    same_rows: bool = False,
+) -> Solved:
     """Solve problems for values of nu that have weights, or for `known` values with equal weights.
 
     Proposals of values are the checked rows in two forms, a t distribution around the mode under exact calibration, and

@@ -156,9 +156,18 @@ class JudgedCounts(Sums):
 
     @classmethod
     def from_arrays(
-        cls, y_true: Any, y_prob: Any, *, judge: Any, bins: Any = 15, binning: str = "equal-width",
-        target: str = "confidence", classes: Classes = None, logits: bool = False, cluster: Any = None,
-    ) -> "JudgedCounts":  # fmt: skip
+        cls,
+        y_true: Any,
+        y_prob: Any,
+        *,
+        judge: Any,
+        bins: Any = 15,
+        binning: str = "equal-width",
+        target: str = "confidence",
+        classes: Classes = None,
+        logits: bool = False,
+        cluster: Any = None,
+    ) -> "JudgedCounts":
         """Count rows.
 
         Parameters

@@ -259,9 +259,14 @@ class CalibrationMonitor(SequentialTests, _presented.Presented):
         return evaluate_groups(labels, counts, overall, name="window", rng=rng, **options)
 
     def change(
-        self, baseline: Span | BinnedCounts | None = None, now: Span | None = None,
-        *, rope: float = 0.01, rng: Any = None, **options: Any,
-    ) -> Change:  # fmt: skip
+        self,
+        baseline: Span | BinnedCounts | None = None,
+        now: Span | None = None,
+        *,
+        rope: float = 0.01,
+        rng: Any = None,
+        **options: Any,
+    ) -> Change:
         """Posterior of the change of the ECE from a baseline to now.
 
         The result compares ``"now"`` with ``"baseline"``. For repeated looks, see the notes of the class.

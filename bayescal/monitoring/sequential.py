@@ -29,9 +29,14 @@ class SequentialTests:
     _held: WindowedCounts
 
     def evidence(
-        self, start: Any = None, end: Any = None, *, reference: tuple[Any, Any] | BinnedCounts | None = None,
-        level: float = 0.05, rng: int | np.random.SeedSequence | None = None,
-    ) -> Evidence:  # fmt: skip
+        self,
+        start: Any = None,
+        end: Any = None,
+        *,
+        reference: tuple[Any, Any] | BinnedCounts | None = None,
+        level: float = 0.05,
+        rng: int | np.random.SeedSequence | None = None,
+    ) -> Evidence:
         """Evidence against exact calibration, or against no change since a reference, after each window.
 
         It is an e-process with one value per window, the alarm, and a sentence. Without windows there, it is empty.

@@ -20,9 +20,11 @@ FORMULAS = ("corrected", "original")
 ALPHA_RANGE, SD_RANGE = (1e-12, 1e12), (1e-6, 1e6)
 #: Prior pseudo-rows per cell of each named prior, given the number of bins M.
 PRIORS = {
-    "perks": lambda n_bins: 1 / (2 * n_bins), "two-rows": lambda n_bins: 1 / n_bins, "jeffreys": lambda n_bins: 0.5,
+    "perks": lambda n_bins: 1 / (2 * n_bins),
+    "two-rows": lambda n_bins: 1 / n_bins,
+    "jeffreys": lambda n_bins: 0.5,
     "uniform": lambda n_bins: 1.0,
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True, eq=False)

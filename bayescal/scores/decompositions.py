@@ -19,9 +19,17 @@ from bayescal.stats.sums import effective_number
 
 @public
 def brier_decomposition(
-    y_true: Any, y_prob: Any, *, method: str = "corp", bins: Any = None, binning: str = "equal-width",
-    target: str | None = None, weights: Any = None, classes: Classes = None, logits: bool = False,
-) -> CorpDecomposition | MurphyDecomposition:  # fmt: skip
+    y_true: Any,
+    y_prob: Any,
+    *,
+    method: str = "corp",
+    bins: Any = None,
+    binning: str = "equal-width",
+    target: str | None = None,
+    weights: Any = None,
+    classes: Classes = None,
+    logits: bool = False,
+) -> CorpDecomposition | MurphyDecomposition:
     r"""Decompose the Brier score of rows into parts for calibration, discrimination and uncertainty.
 
     Parameters
@@ -85,9 +93,14 @@ def brier_decomposition(
 
 @public
 def log_decomposition(
-    y_true: Any, y_prob: Any, *, target: str | None = None, weights: Any = None, classes: Classes = None,
+    y_true: Any,
+    y_prob: Any,
+    *,
+    target: str | None = None,
+    weights: Any = None,
+    classes: Classes = None,
     logits: bool = False,
-) -> CorpDecomposition:  # fmt: skip
+) -> CorpDecomposition:
     """Decompose the log score of rows by isotonic regression (CORP).
 
     Parameters

@@ -56,25 +56,37 @@ def brier_score(n_classes: int, convention: str = "sum") -> ProperScore:
         return scale * (np.einsum("ik,ik->i", block, block)[:, None] + 1 - 2 * block)
 
     return ProperScore(
-        "multi-class Brier score", CONVENTIONS[convention].format(K=n_classes), prior_loss=2 * scale, largest=2 * scale,
-        of_rows=lambda rows: scale * _by_block(rows, _squared_errors), of_classes=of_classes,
-    )  # fmt: skip
+        "multi-class Brier score",
+        CONVENTIONS[convention].format(K=n_classes),
+        prior_loss=2 * scale,
+        largest=2 * scale,
+        of_rows=lambda rows: scale * _by_block(rows, _squared_errors),
+        of_classes=of_classes,
+    )
 
 
 def log_score(n_classes: int) -> ProperScore:
     """Return the multi-class log score; probability 0 counts as the smallest positive float in `of_classes`."""
     return ProperScore(
-        "multi-class log score", f"{n_classes} classes, in nats", prior_loss=2 * float(np.log(n_classes)),
-        largest=float("inf"), of_rows=_log_losses,
+        "multi-class log score",
+        f"{n_classes} classes, in nats",
+        prior_loss=2 * float(np.log(n_classes)),
+        largest=float("inf"),
+        of_rows=_log_losses,
         of_classes=lambda block: -np.log(np.maximum(block, np.finfo(np.float64).tiny)),
-    )  # fmt: skip
+    )
 
 
 @public
 def multiclass_brier(
-    y_true: Any, y_prob: Any, *, convention: str = "sum", weights: Any = None, classes: Classes = None,
+    y_true: Any,
+    y_prob: Any,
+    *,
+    convention: str = "sum",
+    weights: Any = None,
+    classes: Classes = None,
     logits: bool = False,
-) -> MultiClassScore:  # fmt: skip
+) -> MultiClassScore:
     r"""Compute the Brier score of a matrix of probabilities, with a posterior interval.
 
     Parameters
@@ -195,9 +207,18 @@ SCORES = ("brier", "log")
 
 @public
 def compare(
-    y_true: Any, y_prob: Mapping[str, Any], *, score: str = "brier", convention: str | None = None, rope: float = 0.01,
-    draws: int = 4000, rng: Any = None, weights: Any = None, classes: Classes = None, logits: bool = False,
-) -> ScoreComparison:  # fmt: skip
+    y_true: Any,
+    y_prob: Mapping[str, Any],
+    *,
+    score: str = "brier",
+    convention: str | None = None,
+    rope: float = 0.01,
+    draws: int = 4000,
+    rng: Any = None,
+    weights: Any = None,
+    classes: Classes = None,
+    logits: bool = False,
+) -> ScoreComparison:
     """Compare classifiers on the same rows by a proper score of all classes.
 
     A proper score is smallest, in expectation, for the true probabilities. `compare` with matrices of probabilities

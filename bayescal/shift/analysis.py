@@ -30,11 +30,24 @@ def evaluate_shifted(
 ) -> LabelShiftEvaluation | LabelShiftClasses | CovariateShiftEvaluation: ...
 @public
 def evaluate_shifted(
-    y_true: Any, y_prob: Any, y_prob_target: Any, *, shift: str, using: str | None = None,
-    cells: ShiftCells | None = None, weights: Any = None, target: str | None = None,
-    bins: Any = 15, binning: str = "equal-width", model: str = DEFAULT_MODEL, draws: int = 4000,
-    rng: Any = None, classes: Classes = None, logits: bool = False, **options: Any,
-) -> LabelShiftEvaluation | LabelShiftClasses | CovariateShiftEvaluation:  # fmt: skip
+    y_true: Any,
+    y_prob: Any,
+    y_prob_target: Any,
+    *,
+    shift: str,
+    using: str | None = None,
+    cells: ShiftCells | None = None,
+    weights: Any = None,
+    target: str | None = None,
+    bins: Any = 15,
+    binning: str = "equal-width",
+    model: str = DEFAULT_MODEL,
+    draws: int = 4000,
+    rng: Any = None,
+    classes: Classes = None,
+    logits: bool = False,
+    **options: Any,
+) -> LabelShiftEvaluation | LabelShiftClasses | CovariateShiftEvaluation:
     """Compute the posterior of the calibration error in a target population, from labelled rows of a source.
 
     It calls `bayescal.shift.label` or `bayescal.shift.covariate`, which describe the arguments and the results.

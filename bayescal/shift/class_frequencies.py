@@ -203,10 +203,13 @@ class ClassPriors(Presented, Mapping[Any, Draws]):
         """
         about = {"spec": self.spec, "method": self.method, "n_target": self.counts.n_target}
         return _arviz.datatree(
-            {"frequency": self.draws}, observed={"n_source": self.counts.by_class},
-            constant={"source": self.source, "worth": self.worth}, along="class",
-            coords={"class": list(self.classes)}, attrs={**about, "remarks": "\n".join(self.remarks)},
-        )  # fmt: skip
+            {"frequency": self.draws},
+            observed={"n_source": self.counts.by_class},
+            constant={"source": self.source, "worth": self.worth},
+            along="class",
+            coords={"class": list(self.classes)},
+            attrs={**about, "remarks": "\n".join(self.remarks)},
+        )
 
     @property
     def spec(self) -> str:
@@ -240,10 +243,14 @@ class ClassPriors(Presented, Mapping[Any, Draws]):
         """Return the sentence, table and remarks that printing shows, as data; with `whole`, all rows."""
         header = ("class", "mean", "sd", "2.5 %", "97.5 %", "source", "labelled rows", "worth per row")
         rows = [
-            [_render.name(row["class"]), *(_render.number(row[k]) for k in ("mean", "sd", "low", "high", "source")),
-             str(row["n_source"]), _render.number(row["worth"], 2)]
+            [
+                _render.name(row["class"]),
+                *(_render.number(row[k]) for k in ("mean", "sd", "low", "high", "source")),
+                str(row["n_source"]),
+                _render.number(row["worth"], 2),
+            ]
             for row in self.table()
-        ]  # fmt: skip
+        ]
         shown, remarks = rows, []
         if len(rows) > PRINTED_CLASSES and not whole:
             shown = [rows[k] for k in shortened(range(len(rows)), PRINTED_CLASSES, self._headline_class)]
@@ -290,9 +297,17 @@ class FewRowsWarning(UserWarning):
 
 @public
 def class_priors(
-    y_true: Any, y_prob: Any, y_prob_target: Any, *, using: str = "cells", cells: ShiftCells | None = None,
-    draws: int = 1000, rng: Any = None, classes: Classes = None, logits: bool = False,
-) -> ClassPriors:  # fmt: skip
+    y_true: Any,
+    y_prob: Any,
+    y_prob_target: Any,
+    *,
+    using: str = "cells",
+    cells: ShiftCells | None = None,
+    draws: int = 1000,
+    rng: Any = None,
+    classes: Classes = None,
+    logits: bool = False,
+) -> ClassPriors:
     r"""Compute the posterior of the class frequencies of a target without labels, under label shift.
 
     Label shift means that the rows of each class have the same distribution in source and target, and that only the

@@ -21,9 +21,13 @@ EXAMPLES = """\b
 
 
 def shift(
-    source: SourceFile, target: TargetFile, columns: ShiftColumnOptions,
-    question: ShiftQuestionOptions, model: ModelOptions, outputs: OutputOptions,
-) -> Job:  # fmt: skip
+    source: SourceFile,
+    target: TargetFile,
+    columns: ShiftColumnOptions,
+    question: ShiftQuestionOptions,
+    model: ModelOptions,
+    outputs: OutputOptions,
+) -> Job:
     """Estimate the calibration error in a target without labels, from labelled rows of a source.
 
     State with --shift what differs between source and target, which scores alone cannot show.
@@ -44,8 +48,10 @@ def shift(
 
     return Job(
         lambda: evaluate_shifted_files(source, target, columns, question, model),
-        outputs.given(), [source, target], outputs.details,
-    )  # fmt: skip
+        outputs.given(),
+        [source, target],
+        outputs.details,
+    )
 
 
 COMMAND = Command(shift, EXAMPLES, "bayescal.shift.analysis.evaluate_shifted")

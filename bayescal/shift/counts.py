@@ -258,9 +258,15 @@ class ShiftCounts(Sums):
 
     @classmethod
     def of_source(
-        cls, y_true: Any, y_prob: Any, *, cells: ShiftCells,
-        bins: Any = None, classes: Classes = None, logits: bool = False,
-    ) -> "ShiftCounts":  # fmt: skip
+        cls,
+        y_true: Any,
+        y_prob: Any,
+        *,
+        cells: ShiftCells,
+        bins: Any = None,
+        classes: Classes = None,
+        logits: bool = False,
+    ) -> "ShiftCounts":
         """Count labelled rows of the source, without rows of the target.
 
         Parameters

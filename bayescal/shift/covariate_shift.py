@@ -102,10 +102,21 @@ class WeightsWarning(UserWarning):
 
 @public
 def covariate(
-    y_true: Any, y_prob: Any, y_prob_target: Any, *, weights: Any, target: str | None = None,
-    bins: Any = 15, binning: str = "equal-width", model: str = DEFAULT_MODEL, draws: int = 4000,
-    rng: Any = None, classes: Classes = None, logits: bool = False, **options: Any,
-) -> CovariateShiftEvaluation:  # fmt: skip
+    y_true: Any,
+    y_prob: Any,
+    y_prob_target: Any,
+    *,
+    weights: Any,
+    target: str | None = None,
+    bins: Any = 15,
+    binning: str = "equal-width",
+    model: str = DEFAULT_MODEL,
+    draws: int = 4000,
+    rng: Any = None,
+    classes: Classes = None,
+    logits: bool = False,
+    **options: Any,
+) -> CovariateShiftEvaluation:
     """Compute the posterior of the calibration error in a target with another distribution of the features.
 
     Under covariate shift, rows with equal features have the same probability of each class in source and target.

@@ -25,15 +25,24 @@ def shift_document(counts: ShiftCounts) -> dict[str, Any]:
     """Return classes, cells, the rows of both sides by cell, and the sums of each class that is counted by bins."""
     readings = {} if counts.readings == UNCHANGED else {"readings": [asdict(each) for each in counts.readings]}
     return {
-        "classes": labels_document(counts.classes), "cuts": counts.cells.cuts.tolist(),
-        "source_rows": counts.n_source, "source": counts.source.tolist(),
-        "target_rows": counts.n_target, "target": counts.target.tolist(), **readings,
+        "classes": labels_document(counts.classes),
+        "cuts": counts.cells.cuts.tolist(),
+        "source_rows": counts.n_source,
+        "source": counts.source.tolist(),
+        "target_rows": counts.n_target,
+        "target": counts.target.tolist(),
+        **readings,
         "binned": [
-            {"class": each.of, "bins": plain.bins_document(each.bins), "by_class": each.by_class.tolist(),
-             "source": plain.sums_document(each.source), "target": plain.sums_document(each.unlabelled)}
+            {
+                "class": each.of,
+                "bins": plain.bins_document(each.bins),
+                "by_class": each.by_class.tolist(),
+                "source": plain.sums_document(each.source),
+                "target": plain.sums_document(each.unlabelled),
+            }
             for each in counts.binned
         ],
-    }  # fmt: skip
+    }
 
 
 def shift_from_document(document: Mapping[str, Any]) -> ShiftCounts:

@@ -32,10 +32,20 @@ type OnProgress = Callable[[Progress], None] | None
 
 @public
 def count_files(
-    source: str | Path, target: str | Path, *, label: str, prob: str | None = None, prob_prefix: str | None = None,
-    classes: Sequence[str] | None = None, logits: bool = False, logprob: bool = False, cells: ShiftCells | None = None,
-    bins: Any = None, adapt: Callable[[Floats], Floats] | None = None, progress: OnProgress = None,
-) -> ShiftCounts:  # fmt: skip
+    source: str | Path,
+    target: str | Path,
+    *,
+    label: str,
+    prob: str | None = None,
+    prob_prefix: str | None = None,
+    classes: Sequence[str] | None = None,
+    logits: bool = False,
+    logprob: bool = False,
+    cells: ShiftCells | None = None,
+    bins: Any = None,
+    adapt: Callable[[Floats], Floats] | None = None,
+    progress: OnProgress = None,
+) -> ShiftCounts:
     r"""Count labelled rows and rows of a target in two files, which may be larger than memory.
 
     Parameters

@@ -52,9 +52,11 @@ class ShiftedFiles(Result):
     def contents(self) -> dict[str, Callable[[], Any]]:
         """Make the JSON document, the page, the picture or the data tree."""
         return {
-            "json": self._document, "html": self._page,
-            "plot": lambda: picture({"": self._event_evaluation("--plot")}), "netcdf": self._tree,
-        }  # fmt: skip
+            "json": self._document,
+            "html": self._page,
+            "plot": lambda: picture({"": self._event_evaluation("--plot")}),
+            "netcdf": self._tree,
+        }
 
     def _document(self) -> dict[str, Any]:
         """Return the evaluation and the evidence."""
@@ -139,11 +141,18 @@ def evaluate_shifted_files(
         if question.shift is not None:
             evaluation = evaluate_shifted(*read.arguments, **keywords)
     parameters = {
-        "file": source.name, "target": target.name, "rows": len(read.source.y_true), "label": read.named.label,
-        "prob": list(read.source.columns), **({} if columns.weights is None else {"weights": columns.weights}),
-        "classes": read.source.classes, "logits": columns.logits,
-        **({"logprob": True} if columns.logprob else {}), **question.given(), **_settings(evaluation, keywords),
-    }  # fmt: skip
+        "file": source.name,
+        "target": target.name,
+        "rows": len(read.source.y_true),
+        "label": read.named.label,
+        "prob": list(read.source.columns),
+        **({} if columns.weights is None else {"weights": columns.weights}),
+        "classes": read.source.classes,
+        "logits": columns.logits,
+        **({"logprob": True} if columns.logprob else {}),
+        **question.given(),
+        **_settings(evaluation, keywords),
+    }
     return ShiftedFiles(evaluation, evidence, parameters, notes)
 
 

@@ -28,10 +28,21 @@ PARTS, NEAR = 16, 8
 
 @public
 def label(
-    y_true: Any, y_prob: Any, y_prob_target: Any, *, using: str = "cells", cells: ShiftCells | None = None,
-    bins: Any = 15, binning: str = "equal-width", model: str = DEFAULT_MODEL, draws: int = 4000,
-    rng: Any = None, classes: Classes = None, logits: bool = False, **options: Any,
-) -> LabelShiftEvaluation | LabelShiftClasses:  # fmt: skip
+    y_true: Any,
+    y_prob: Any,
+    y_prob_target: Any,
+    *,
+    using: str = "cells",
+    cells: ShiftCells | None = None,
+    bins: Any = 15,
+    binning: str = "equal-width",
+    model: str = DEFAULT_MODEL,
+    draws: int = 4000,
+    rng: Any = None,
+    classes: Classes = None,
+    logits: bool = False,
+    **options: Any,
+) -> LabelShiftEvaluation | LabelShiftClasses:
     r"""Compute the posterior of the calibration error in a target whose class frequencies differ from the source's.
 
     Under label shift, the rows of each class have the same distribution in source and target, as when a disease is
@@ -122,9 +133,14 @@ def label(
 
 @public
 def label_counts(
-    counts: ShiftCounts, *, adapted: ShiftCounts | None = None,
-    model: str = DEFAULT_MODEL, draws: int = 4000, rng: Any = None, **options: Any,
-) -> LabelShiftEvaluation | LabelShiftClasses:  # fmt: skip
+    counts: ShiftCounts,
+    *,
+    adapted: ShiftCounts | None = None,
+    model: str = DEFAULT_MODEL,
+    draws: int = 4000,
+    rng: Any = None,
+    **options: Any,
+) -> LabelShiftEvaluation | LabelShiftClasses:
     """Compute the posterior of the calibration error in a target under label shift, from counts of source and target.
 
     Parameters
@@ -298,9 +314,12 @@ class _Problem:
         return cls(make, model, _checks.whole_number("draws", draws, at_least=PARTS))
 
     def evaluate(
-        self, first: Mapping[int, ShiftedBins], later: Mapping[int, Callable[[], ShiftedBins]],
-        priors: ClassPriors, seeds: list[list[int]],
-    ) -> LabelShiftEvaluation | LabelShiftClasses:  # fmt: skip
+        self,
+        first: Mapping[int, ShiftedBins],
+        later: Mapping[int, Callable[[], ShiftedBins]],
+        priors: ClassPriors,
+        seeds: list[list[int]],
+    ) -> LabelShiftEvaluation | LabelShiftClasses:
         """Evaluate the event, or each class; `later` counts the rows of a class after adaptation, if they are known."""
         if len(first) == 1:
             return self._class_evaluation(first[1], later.get(1), priors, "", *seeds[1])

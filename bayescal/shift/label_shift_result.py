@@ -283,10 +283,14 @@ class LabelShiftClasses(ByLabel[LabelShiftEvaluation]):
         d = max(wording.decimals(each.draws(estimand)) for each in self.values())
         frequency, columns = self.priors.mean(), ("mean", "sd", "low", "high", "plug_in")
         rows = [
-            [_render.name(row["class"]), *(_render.number(row[name], d) for name in columns),
-             _render.number(frequency[k], 3), _render.number(row["adapted"], d)]
+            [
+                _render.name(row["class"]),
+                *(_render.number(row[name], d) for name in columns),
+                _render.number(frequency[k], 3),
+                _render.number(row["adapted"], d),
+            ]
             for k, row in enumerate(self.table(estimand=estimand))
-        ]  # fmt: skip
+        ]
         shown, remarks = rows, list(self.remarks)
         if len(rows) > PRINTED_CLASSES and not whole:
             kept = _presented.shortened(range(len(rows)), PRINTED_CLASSES, list(self).index(self._worst(estimand)))

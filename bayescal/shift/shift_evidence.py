@@ -192,9 +192,17 @@ def _shortest(values: Sequence[float]) -> list[str]:
 
 @public
 def evidence(
-    y_true: Any, y_prob: Any, y_prob_target: Any, *, cells: ShiftCells | None = None, draws: int = 4000,
-    simulations: int = 1000, rng: Any = None, classes: Classes = None, logits: bool = False,
-) -> ShiftEvidence:  # fmt: skip
+    y_true: Any,
+    y_prob: Any,
+    y_prob_target: Any,
+    *,
+    cells: ShiftCells | None = None,
+    draws: int = 4000,
+    simulations: int = 1000,
+    rng: Any = None,
+    classes: Classes = None,
+    logits: bool = False,
+) -> ShiftEvidence:
     """Compare the scores of a target with those of a source; test whether label shift alone explains the difference.
 
     Parameters

@@ -169,9 +169,12 @@ def report_of(weight: Floats) -> WeightReport:
     total = float(weight.sum())
     effective, largest = effective_number(weight, weight @ weight), float(weight.max()) / total
     return WeightReport(
-        n_rows=len(weight), n_zero=int(np.count_nonzero(weight == 0)), effective_rows=effective,
-        largest_share=largest, pareto_k=_pareto_shape(weight[weight > 0]),
-    )  # fmt: skip
+        n_rows=len(weight),
+        n_zero=int(np.count_nonzero(weight == 0)),
+        effective_rows=effective,
+        largest_share=largest,
+        pareto_k=_pareto_shape(weight[weight > 0]),
+    )
 
 
 def _pareto_shape(weight: Floats) -> float:

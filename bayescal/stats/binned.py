@@ -114,9 +114,16 @@ class BinnedCounts(Counted):
 
     @classmethod
     def from_arrays(
-        cls, y_true: Any, y_prob: Any, *, bins: Any = 15, binning: str = "equal-width", weights: Any = None,
-        cluster: Any = None, target: str = "confidence",
-    ) -> "BinnedCounts":  # fmt: skip
+        cls,
+        y_true: Any,
+        y_prob: Any,
+        *,
+        bins: Any = 15,
+        binning: str = "equal-width",
+        weights: Any = None,
+        cluster: Any = None,
+        target: str = "confidence",
+    ) -> "BinnedCounts":
         """Count the rows of a binary problem.
 
         Parameters
@@ -149,10 +156,18 @@ class BinnedCounts(Counted):
 
     @classmethod
     def from_frame(
-        cls, frame: Any, *, outcome: str = "outcome", confidence: str = "confidence", weights: str | None = None,
-        by: str | Sequence[str] | None = None, cluster: str | Sequence[str] | None = None, bins: Any = 15,
-        binning: str = "equal-width", target: str = "confidence",
-    ) -> "BinnedCounts | dict[Any, BinnedCounts]":  # fmt: skip
+        cls,
+        frame: Any,
+        *,
+        outcome: str = "outcome",
+        confidence: str = "confidence",
+        weights: str | None = None,
+        by: str | Sequence[str] | None = None,
+        cluster: str | Sequence[str] | None = None,
+        bins: Any = 15,
+        binning: str = "equal-width",
+        target: str = "confidence",
+    ) -> "BinnedCounts | dict[Any, BinnedCounts]":
         """Count the rows of a data frame in one query of its engine, which returns sums and no rows.
 
         With `by`, there is one entry per group, in the order of the sorted labels or of an ordered categorical. Keys
@@ -213,9 +228,13 @@ class BinnedCounts(Counted):
 
     @classmethod
     def from_predictions(
-        cls, predictions: Predictions | Columns, *, bins: Any = 15, binning: str = "equal-width",
+        cls,
+        predictions: Predictions | Columns,
+        *,
+        bins: Any = 15,
+        binning: str = "equal-width",
         clusters: Clusters | None = None,
-    ) -> "BinnedCounts":  # fmt: skip
+    ) -> "BinnedCounts":
         """Count rows; the values of unvalidated `Columns` are checked in the same pass.
 
         The counts have the predictions' target.
@@ -245,9 +264,15 @@ class BinnedCounts(Counted):
 
     @classmethod
     def classwise(
-        cls, y_true: Any, y_prob: Any, *, bins: Any = 15, weights: Any = None, classes: Classes = None,
+        cls,
+        y_true: Any,
+        y_prob: Any,
+        *,
+        bins: Any = 15,
+        weights: Any = None,
+        classes: Classes = None,
         logits: bool = False,
-    ) -> "tuple[BinnedCounts, ...]":  # fmt: skip
+    ) -> "tuple[BinnedCounts, ...]":
         """Count the rows of a multi-class problem as one binary problem per class, in one pass over the matrix.
 
         In the counts of class k, the outcome is 1 if the row has class k, and the confidence is column k.

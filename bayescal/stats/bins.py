@@ -325,9 +325,13 @@ def _off_ties(values: Array, cuts: Ints) -> Ints:
 
 @public
 def make_bins(
-    bins: Any = DEFAULT_BINS, *, binning: str = "equal-width", confidence: ArrayLike | None = None,
-    weights: ArrayLike | None = None, closed: str | None = None,
-) -> Bins:  # fmt: skip
+    bins: Any = DEFAULT_BINS,
+    *,
+    binning: str = "equal-width",
+    confidence: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
+    closed: str | None = None,
+) -> Bins:
     """Make `Bins`, which every argument ``bins=`` accepts.
 
     Parameters

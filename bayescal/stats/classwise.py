@@ -126,9 +126,16 @@ class ClasswiseCounts(Sums):
 
     @classmethod
     def from_arrays(
-        cls, y_true: Any, y_prob: Any, *, bins: Any = 15, binning: str = "equal-width", weights: Any = None,
-        classes: Classes = None, logits: bool = False,
-    ) -> "ClasswiseCounts":  # fmt: skip
+        cls,
+        y_true: Any,
+        y_prob: Any,
+        *,
+        bins: Any = 15,
+        binning: str = "equal-width",
+        weights: Any = None,
+        classes: Classes = None,
+        logits: bool = False,
+    ) -> "ClasswiseCounts":
         """Count the rows of a multi-class problem.
 
         A class without rows has counts with outcome 0 only.
@@ -178,9 +185,15 @@ class ClasswiseCounts(Sums):
 
     @classmethod
     def from_frame(
-        cls, frame: Any, *, label: str = "label", probabilities: Mapping[Any, str] | Sequence[str],
-        weights: str | None = None, bins: Any = 15, binning: str = "equal-width",
-    ) -> "ClasswiseCounts":  # fmt: skip
+        cls,
+        frame: Any,
+        *,
+        label: str = "label",
+        probabilities: Mapping[Any, str] | Sequence[str],
+        weights: str | None = None,
+        bins: Any = 15,
+        binning: str = "equal-width",
+    ) -> "ClasswiseCounts":
         """Count the rows of a data frame in its engine, which returns sums and no rows.
 
         `joint` is None if there are more than twelve classes, whose pairs would need many queries.

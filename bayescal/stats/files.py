@@ -75,11 +75,21 @@ def _with_unit_rows[C](stream: RowStream, count: Callable[[RowStream], C]) -> C:
 
 @public
 def count_file(
-    path: str | Path, *, label: str, prob: str | None = None, prob_prefix: str | None = None,
-    weights: str | None = None, classes: Sequence[str] | None = None, target: str | None = None, logits: bool = False,
-    logprob: bool = False, bins: Any = 15, binning: str = "equal-width", cluster: str | None = None,
+    path: str | Path,
+    *,
+    label: str,
+    prob: str | None = None,
+    prob_prefix: str | None = None,
+    weights: str | None = None,
+    classes: Sequence[str] | None = None,
+    target: str | None = None,
+    logits: bool = False,
+    logprob: bool = False,
+    bins: Any = 15,
+    binning: str = "equal-width",
+    cluster: str | None = None,
     progress: Callable[[Progress], None] | None = None,
-) -> BinnedCounts | ClasswiseCounts:  # fmt: skip
+) -> BinnedCounts | ClasswiseCounts:
     r"""Count the rows of a Parquet, CSV, TSV or JSON-lines file, which may be larger than memory.
 
     Parameters
@@ -243,8 +253,10 @@ def _count_groups(
     for label, chosen in zip(groups.labels, groups.rows(), strict=True):
         of_group = None if columns.weight is None else columns.weight[chosen]
         of_rows: dict[str, Any] = {
-            "confidence": rows.confidence[chosen], "outcome": rows.outcome[chosen], "weight": of_group,
-        }  # fmt: skip
+            "confidence": rows.confidence[chosen],
+            "outcome": rows.outcome[chosen],
+            "weight": of_group,
+        }
         part = replace(rows, **of_rows, reading=Reading())  # all rows state how they were read
         yield label, _count(part, bins), part, chosen
 

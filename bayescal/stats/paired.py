@@ -106,9 +106,17 @@ class PairedCounts(Counted):
 
     @classmethod
     def from_arrays(
-        cls, first_outcome: Any, first_confidence: Any, second_outcome: Any, second_confidence: Any, *, bins: Any = 15,
-        binning: str = "equal-width", weights: Any = None, target: str = "confidence",
-    ) -> "PairedCounts":  # fmt: skip
+        cls,
+        first_outcome: Any,
+        first_confidence: Any,
+        second_outcome: Any,
+        second_confidence: Any,
+        *,
+        bins: Any = 15,
+        binning: str = "equal-width",
+        weights: Any = None,
+        target: str = "confidence",
+    ) -> "PairedCounts":
         """Count the rows of two binary problems.
 
         Parameters
@@ -135,10 +143,18 @@ class PairedCounts(Counted):
 
     @classmethod
     def from_frame(
-        cls, frame: Any, *, outcome: str | Sequence[str] = "outcome", first_confidence: str = "first_confidence",
-        second_confidence: str = "second_confidence", weights: str | None = None, by: str | Sequence[str] | None = None,
-        bins: Any = 15, binning: str = "equal-width", target: str = "confidence",
-    ) -> "PairedCounts | dict[Any, PairedCounts]":  # fmt: skip
+        cls,
+        frame: Any,
+        *,
+        outcome: str | Sequence[str] = "outcome",
+        first_confidence: str = "first_confidence",
+        second_confidence: str = "second_confidence",
+        weights: str | None = None,
+        by: str | Sequence[str] | None = None,
+        bins: Any = 15,
+        binning: str = "equal-width",
+        target: str = "confidence",
+    ) -> "PairedCounts | dict[Any, PairedCounts]":
         """Count the rows of two classifiers in a data frame, in one query of its engine.
 
         With `by`, the result has the counts of each group.
@@ -176,9 +192,14 @@ class PairedCounts(Counted):
 
     @classmethod
     def from_predictions(
-        cls, first: Predictions, second: Predictions, first_counts: BinnedCounts, second_counts: BinnedCounts, *,
+        cls,
+        first: Predictions,
+        second: Predictions,
+        first_counts: BinnedCounts,
+        second_counts: BinnedCounts,
+        *,
         clusters: Clusters | None = None,
-    ) -> "PairedCounts":  # fmt: skip
+    ) -> "PairedCounts":
         """Count the joint cells of validated rows, given the counts of each classifier.
 
         Parameters

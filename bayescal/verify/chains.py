@@ -126,9 +126,14 @@ def reference_of_twin(twin: Twin, *, draws: int = 10_000, rng: Any = None, progr
 
 
 def _until_kept(
-    model: "pm.Model", quantities: "Callable[[xr.DataTree], Mapping[str, Any]]",
-    thresholds: tuple[float, ...], *, draws: int, seed: int, progress: bool,
-) -> Reference:  # fmt: skip
+    model: "pm.Model",
+    quantities: "Callable[[xr.DataTree], Mapping[str, Any]]",
+    thresholds: tuple[float, ...],
+    *,
+    draws: int,
+    seed: int,
+    progress: bool,
+) -> Reference:
     """Run chains until their diagnostics are good, at most three times; see `Reference`."""
     target_accept, *smaller_steps = TARGET_ACCEPT
     earlier: list[str] = []
@@ -217,10 +222,13 @@ def _summary(quantities: Mapping[str, Any]) -> dict[str, dict[str, float]]:
         constant = np.ptp(flat[name]) == 0
         size = min(float(row["ess_bulk"]), float(row["ess_tail"]))
         rows[name] = {
-            "mean": float(flat[name].mean()), "mcse_mean": 0.0 if constant else float(row["mcse_mean"]),
-            "sd": float(flat[name].std()), "mcse_sd": 0.0 if constant else float(row["mcse_sd"]),
-            "r_hat": 1.0 if constant else float(row["r_hat"]), "ess": float(flat[name].size) if constant else size,
-        }  # fmt: skip
+            "mean": float(flat[name].mean()),
+            "mcse_mean": 0.0 if constant else float(row["mcse_mean"]),
+            "sd": float(flat[name].std()),
+            "mcse_sd": 0.0 if constant else float(row["mcse_sd"]),
+            "r_hat": 1.0 if constant else float(row["r_hat"]),
+            "ess": float(flat[name].size) if constant else size,
+        }
     return rows
 
 
@@ -319,9 +327,13 @@ class Agreement:
 
 @public
 def agreement(
-    posterior: Evaluation | Posterior | Twin, *, draws: int = 10_000,
-    with_calibrated: bool = False, rng: Any = None, progress: bool = False,
-) -> Agreement:  # fmt: skip
+    posterior: Evaluation | Posterior | Twin,
+    *,
+    draws: int = 10_000,
+    with_calibrated: bool = False,
+    rng: Any = None,
+    progress: bool = False,
+) -> Agreement:
     """Sample the PyMC model of a posterior and compare the two.
 
     Parameters

@@ -77,10 +77,16 @@ def document(agreement: Agreement, evaluation: Evaluation, parameters: dict[str,
     """Return the comparison as data for JSON."""
     chains = ("draws", "divergences", "target_accept", "seed", "versions")
     return {
-        "schema": AGREEMENT_SCHEMA, "bayescal": __version__, "question": evaluation.question,
-        "spec": evaluation.spec, "parameters": parameters, "agrees": agreement.agrees, "verdict": agreement.verdict,
-        "quantities": agreement.rows, "chains": {name: getattr(agreement.reference, name) for name in chains},
-    }  # fmt: skip
+        "schema": AGREEMENT_SCHEMA,
+        "bayescal": __version__,
+        "question": evaluation.question,
+        "spec": evaluation.spec,
+        "parameters": parameters,
+        "agrees": agreement.agrees,
+        "verdict": agreement.verdict,
+        "quantities": agreement.rows,
+        "chains": {name: getattr(agreement.reference, name) for name in chains},
+    }
 
 
 def table(agreement: Agreement) -> "Table":
@@ -176,9 +182,13 @@ def overall_table(study: CoverageStudy) -> "Table":
     table = _table(("method", "worst", "mean\ncoverage", "rmse", "width", "worst cell"), left=("method", "worst cell"))
     for row in study.overall():
         table.add_row(
-            row["method"], f"{row['worst_coverage']:.2f}", f"{row['mean_coverage']:.3f}",
-            f"{row['mean_rmse']:.4f}", f"{row['mean_width']:.4f}", row["worst_cell"],
-        )  # fmt: skip
+            row["method"],
+            f"{row['worst_coverage']:.2f}",
+            f"{row['mean_coverage']:.3f}",
+            f"{row['mean_rmse']:.4f}",
+            f"{row['mean_width']:.4f}",
+            row["worst_cell"],
+        )
     return table
 
 
@@ -249,5 +259,8 @@ def _curve(word: str) -> tuple[str, float | None]:
 
 #: Options that hold lists separated by commas, and the function that parses one entry; methods depend on the estimand.
 LISTS: dict[str, Callable[[str], Any]] = {
-    "sizes": _size, "populations": partial(_name, "populations", POPULATIONS), "curves": _curve, "methods": str,
-}  # fmt: skip
+    "sizes": _size,
+    "populations": partial(_name, "populations", POPULATIONS),
+    "curves": _curve,
+    "methods": str,
+}

@@ -17,9 +17,15 @@ EXAMPLES = """\b
 
 
 def verify(
-    *, file: VerifyFile = None, columns: ColumnOptions, posterior: AgreementOptions,
-    coverage: Coverage = False, study: StudyOptions, options: VerifyOptions, outputs: JsonOptions,
-) -> Job:  # fmt: skip
+    *,
+    file: VerifyFile = None,
+    columns: ColumnOptions,
+    posterior: AgreementOptions,
+    coverage: Coverage = False,
+    study: StudyOptions,
+    options: VerifyOptions,
+    outputs: JsonOptions,
+) -> Job:
     """Check the results of this package against PyMC on a file, or against known truths on simulated data.
 
     With FILE: compare the posterior of `bayescal report` with MCMC.

@@ -92,8 +92,13 @@ class Setup[Data]:
 def checked_setup(
     available: Mapping[str, Callable[..., Interval]],
     methods: Sequence[str] | Mapping[str, Callable[..., Interval]] | None,
-    sizes: Sequence[int], *, repeats: int, prob: float, draws: int, **others: Sequence[Any],
-) -> Setup[Any]:  # fmt: skip
+    sizes: Sequence[int],
+    *,
+    repeats: int,
+    prob: float,
+    draws: int,
+    **others: Sequence[Any],
+) -> Setup[Any]:
     """Check the arguments that all studies have."""
     if not isinstance(methods, Mapping):
         names = list(available if methods is None else methods)
@@ -104,9 +109,12 @@ def checked_setup(
         if not len(values):
             raise ValueError(f"`{argument}` must name at least one {argument.removesuffix('s')}, and is empty.")
     return Setup(
-        methods, [_checks.whole_number("sizes", size) for size in sizes], _checks.whole_number("repeats", repeats),
-        _checks.fraction("prob", prob), _checks.whole_number("draws", draws),
-    )  # fmt: skip
+        methods,
+        [_checks.whole_number("sizes", size) for size in sizes],
+        _checks.whole_number("repeats", repeats),
+        _checks.fraction("prob", prob),
+        _checks.whole_number("draws", draws),
+    )
 
 
 @dataclass(frozen=True)
@@ -212,11 +220,20 @@ class CoverageStudy(CoverageResults):
 
 @public
 def coverage_study(
-    *, sizes: Sequence[int] = (300, 2000, 20000), populations: Sequence[Any] = tuple(POPULATIONS),
-    curves: Sequence[Any] = STUDY_CURVES, methods: Sequence[str] | Mapping[str, Method] | None = None,
-    bins: Any = 15, repeats: int = 100, prob: float = 0.95, draws: int = 2000, rng: Any = None,
-    progress: bool = False, estimand: EstimandLike = "ece", truth: Truth | None = None,
-) -> CoverageStudy:  # fmt: skip
+    *,
+    sizes: Sequence[int] = (300, 2000, 20000),
+    populations: Sequence[Any] = tuple(POPULATIONS),
+    curves: Sequence[Any] = STUDY_CURVES,
+    methods: Sequence[str] | Mapping[str, Method] | None = None,
+    bins: Any = 15,
+    repeats: int = 100,
+    prob: float = 0.95,
+    draws: int = 2000,
+    rng: Any = None,
+    progress: bool = False,
+    estimand: EstimandLike = "ece",
+    truth: Truth | None = None,
+) -> CoverageStudy:
     """Measure how often the intervals of several methods contain the true value of an estimand.
 
     Parameters

@@ -48,9 +48,14 @@ SMALLEST_LOG, SMALLEST_SHARE = -690.0, 1e-300
 
 @public
 def dirichlet_model(
-    counts: Counts, alpha: str | ArrayLike | None = None, *, form: str = "dirichlet",
-    truncation: str = "mean", formula: str = "corrected", bin_variance: ArrayLike | None = None,
-) -> pm.Model:  # fmt: skip
+    counts: Counts,
+    alpha: str | ArrayLike | None = None,
+    *,
+    form: str = "dirichlet",
+    truncation: str = "mean",
+    formula: str = "corrected",
+    bin_variance: ArrayLike | None = None,
+) -> pm.Model:
     r"""Write the Dirichlet model (Bayesian ECE) in PyMC.
 
     Parameters
@@ -170,9 +175,13 @@ def _poisson_cells(alpha: Floats, n: Floats, k: Floats, rows: Floats) -> tuple[T
 
 @public
 def shrinkage_model(
-    counts: Counts, sub_model: str | None = None, *, with_calibrated: bool = False,
-    family_evidence: Mapping[str, float] | None = None, **prior: Any,
-) -> pm.Model:  # fmt: skip
+    counts: Counts,
+    sub_model: str | None = None,
+    *,
+    with_calibrated: bool = False,
+    family_evidence: Mapping[str, float] | None = None,
+    **prior: Any,
+) -> pm.Model:
     r"""Write the shrinkage model in PyMC: one of its sub-models, or their average.
 
     Parameters
@@ -273,9 +282,12 @@ def calibrated_model(counts: Counts, **prior: Any) -> pm.Model:
 
 
 def _shrinkage(
-    counts: Counts, sub_model: str | None, with_calibrated: bool,
-    family_evidence: Mapping[str, float], options: Mapping[str, Any],
-) -> pm.Model:  # fmt: skip
+    counts: Counts,
+    sub_model: str | None,
+    with_calibrated: bool,
+    family_evidence: Mapping[str, float],
+    options: Mapping[str, Any],
+) -> pm.Model:
     require_counts(counts)
     known_keywords("`shrinkage_model`", options, shrinkage_posterior)
     prior = shrinkage_posterior(counts, **options).prior_options

@@ -15,9 +15,15 @@ from bayescal.data.files.source import FileError, Kind, Source
 
 
 def read_models(
-    models: Mapping[str, ModelColumns], *, key: str | None = None, weights: str | None = None,
-    cluster: str | None = None, by: str | None = None, classes: Sequence[str] | None = None, same_labels: bool = True,
-) -> dict[str, Rows]:  # fmt: skip
+    models: Mapping[str, ModelColumns],
+    *,
+    key: str | None = None,
+    weights: str | None = None,
+    cluster: str | None = None,
+    by: str | None = None,
+    classes: Sequence[str] | None = None,
+    same_labels: bool = True,
+) -> dict[str, Rows]:
     """Read the predictions of several classifiers on the same rows, from one file or from files with a column `key`.
 
     Keys identify each row, once in each file, and are compared as text, as those of clusters and of groups (`by`). Rows

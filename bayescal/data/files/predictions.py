@@ -181,10 +181,13 @@ def rows_of(classifier: ModelColumns, place: Places, read: Mapping[tuple[str, Ki
     return Rows(
         as_wide_as_classes(labels, place.classes or ()) if place.label[1] == "text" else labels,
         probs[0] if classifier.prob_prefix is None else np.column_stack(probs),
-        read[place.weights[0]] if place.weights else None, place.classes, tuple(column for column, _ in place.probs),
-        classifier.source, group=read[place.group[0]] if place.group else None,
+        read[place.weights[0]] if place.weights else None,
+        place.classes,
+        tuple(column for column, _ in place.probs),
+        classifier.source,
+        group=read[place.group[0]] if place.group else None,
         cluster=read[place.cluster[0]] if place.cluster else None,
-    )  # fmt: skip
+    )
 
 
 def as_wide_as_classes(labels: Array, classes: Sequence[str]) -> Array:
@@ -241,10 +244,17 @@ class RowStream:
 
 
 def open_predictions(
-    path: str | Path, *, label: str, prob: str | None = None, prob_prefix: str | None = None,
-    weights: str | None = None, classes: Sequence[str] | None = None, by: str | None = None,
-    cluster: str | None = None, logprob: bool = False,
-) -> RowStream:  # fmt: skip
+    path: str | Path,
+    *,
+    label: str,
+    prob: str | None = None,
+    prob_prefix: str | None = None,
+    weights: str | None = None,
+    classes: Sequence[str] | None = None,
+    by: str | None = None,
+    cluster: str | None = None,
+    logprob: bool = False,
+) -> RowStream:
     """Open a Parquet, CSV, TSV or JSON-lines file with labels and probabilities; its content decides its format.
 
     Arguments are those of `count_file`. Delimited text follows RFC 4180: only double quotes quote a field, and

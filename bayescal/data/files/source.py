@@ -321,10 +321,17 @@ class Source(ABC):
         if low >= 0 and high <= 1 + OVERSHOOT:
             hint = "Probabilities? Leave out `logprob=True`."
         finding = Finding(
-            argument=column, called=f"column {quoted(column)}",
-            rule="must hold logarithms of probabilities, which are at most 0", count=count, size=size,
-            first=(row,), place=f"in {self.place(row)}", value=shown, shown=shown, hint=hint,
-        )  # fmt: skip
+            argument=column,
+            called=f"column {quoted(column)}",
+            rule="must hold logarithms of probabilities, which are at most 0",
+            count=count,
+            size=size,
+            first=(row,),
+            place=f"in {self.place(row)}",
+            value=shown,
+            shown=shown,
+            hint=hint,
+        )
         raise InvalidRows(finding)
 
 

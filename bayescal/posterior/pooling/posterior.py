@@ -253,9 +253,13 @@ class PooledPosterior:
 
     @classmethod
     def of(
-        cls, counts: Sequence[Counts], overall: Counts, bin_draws: BinDraws, prior: PoolingPrior = DEVIATING,
+        cls,
+        counts: Sequence[Counts],
+        overall: Counts,
+        bin_draws: BinDraws,
+        prior: PoolingPrior = DEVIATING,
         alone: Sequence[AveragesModels] = (),
-    ) -> "PooledPosterior":  # fmt: skip
+    ) -> "PooledPosterior":
         """Take draws of the curve of all rows as centres: one from each of equal parts, in the order of their ECE.
 
         `alone` holds the posterior of each group without pooling, if the prior has groups alone.

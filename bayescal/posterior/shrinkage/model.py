@@ -17,11 +17,19 @@ MANY_PROBLEMS = 100
 
 @public
 def shrinkage_posterior(
-    counts: Counts, *, intercept_sd: float = 0.5, log_slope_sd: float = 0.5, dense_scale: float = 0.2,
-    sparse_shape: float = 0.5, rho: float | Sequence[float] = (0.05, 0.15, 0.3, 0.5),
-    sub_model_weights: Sequence[float] = (1.0, 1.0, 1.0, 1.0, 1.0), prior_odds: float = 1.0,
-    mass_alpha: float | None = None, sub_models: Sequence[str] | None = None, pool: bool = True,
-) -> ShrinkagePosterior:  # fmt: skip
+    counts: Counts,
+    *,
+    intercept_sd: float = 0.5,
+    log_slope_sd: float = 0.5,
+    dense_scale: float = 0.2,
+    sparse_shape: float = 0.5,
+    rho: float | Sequence[float] = (0.05, 0.15, 0.3, 0.5),
+    sub_model_weights: Sequence[float] = (1.0, 1.0, 1.0, 1.0, 1.0),
+    prior_odds: float = 1.0,
+    mass_alpha: float | None = None,
+    sub_models: Sequence[str] | None = None,
+    pool: bool = True,
+) -> ShrinkagePosterior:
     r"""Compute the posterior of the bins under the shrinkage model, which shrinks accuracies towards mean confidences.
 
     The notes define the symbols. M is the number of bins. A bin is *off* if its accuracy deviates from what the

@@ -24,9 +24,12 @@ INDEPENDENT, SHARED, SMALL, NOISE, EXACT = "independent", "shared", "small_error
 ENDS = "label_noise_ends"
 #: Prior weights of the sub-models by family; those of independent bins can be changed by an option.
 FAMILIES: dict[str, dict[str, float]] = {
-    INDEPENDENT: dict.fromkeys(SUB_MODELS, 1.0), SHARED: {"runs": 1.0, "offset": 0.5}, SMALL: {SMALL: 1.0},
-    NOISE: {"label_noise": 0.5, "label_noise_any_rate": 0.5, ENDS: 0.5}, EXACT: {EXACT: 0.25},
-}  # fmt: skip
+    INDEPENDENT: dict.fromkeys(SUB_MODELS, 1.0),
+    SHARED: {"runs": 1.0, "offset": 0.5},
+    SMALL: {SMALL: 1.0},
+    NOISE: {"label_noise": 0.5, "label_noise_any_rate": 0.5, ENDS: 0.5},
+    EXACT: {EXACT: 0.25},
+}
 #: Families that form a linear pool, in which each has the same share regardless of its marginal likelihood; the share
 #: of small errors fades if the data refute them, see `pool_shares`. POOL_WEIGHT is the prior weight of the pool.
 POOLED, POOL_WEIGHT = (INDEPENDENT, SHARED, SMALL), 10.0
@@ -37,15 +40,23 @@ SATURATED = "saturated"
 NAMES = tuple(name for family in FAMILIES.values() for name in family)
 #: Descriptions of families and sub-models, for use within sentences.
 WORDS = {
-    "logistic": "smooth drift", "dense": "errors in many bins", "sparse": "errors in a few bins",
+    "logistic": "smooth drift",
+    "dense": "errors in many bins",
+    "sparse": "errors in a few bins",
     "logistic_dense": "smooth drift plus errors in many bins",
-    "logistic_sparse": "smooth drift plus errors in a few bins", "runs": "errors in runs of neighbouring bins",
-    "offset": "errors of equal size", "small_errors": "small errors in all bins", "label_noise": "label noise",
+    "logistic_sparse": "smooth drift plus errors in a few bins",
+    "runs": "errors in runs of neighbouring bins",
+    "offset": "errors of equal size",
+    "small_errors": "small errors in all bins",
+    "label_noise": "label noise",
     "label_noise_any_rate": "label noise with unknown outcome rate",
-    "label_noise_ends": "label noise at extreme confidences", "independent": "independent bins",
-    "shared": "shared errors", "noise": "noisy labels", "exact": "exact calibration",
+    "label_noise_ends": "label noise at extreme confidences",
+    "independent": "independent bins",
+    "shared": "shared errors",
+    "noise": "noisy labels",
+    "exact": "exact calibration",
     "saturated": "saturated bins",
-}  # fmt: skip
+}
 #: Smallest `sparse_shape` c: below it, most of the density c tau^(c - 1) is at deviations too small to distinguish from
 #: none.
 LEAST_SHAPE = 0.05
@@ -121,9 +132,14 @@ class ShrinkagePrior:
 
 
 def make_prior(
-    *, rho: float | Sequence[float], sub_model_weights: Sequence[float], mass_alpha: float | None,
-    sub_models: Sequence[str] | None, pool: bool, **scales: float,
-) -> ShrinkagePrior:  # fmt: skip
+    *,
+    rho: float | Sequence[float],
+    sub_model_weights: Sequence[float],
+    mass_alpha: float | None,
+    sub_models: Sequence[str] | None,
+    pool: bool,
+    **scales: float,
+) -> ShrinkagePrior:
     """Check the options of `shrinkage_posterior`."""
     _checks.one_of("pool", pool, [True, False])
     shares = np.atleast_1d(np.asarray(rho, dtype=object))
@@ -133,11 +149,13 @@ def make_prior(
     if checked["sparse_shape"] < LEAST_SHAPE:
         raise ValueError(f"`sparse_shape` must be at least {LEAST_SHAPE:g}, not {checked['sparse_shape']:g}.")
     prior = ShrinkagePrior(
-        **checked, rho=tuple(_checks.fraction("rho", value) for value in shares),
+        **checked,
+        rho=tuple(_checks.fraction("rho", value) for value in shares),
         sub_model_weights=_five_weights(sub_model_weights),
         mass_alpha=None if mass_alpha is None else float(_checks.positive("mass_alpha", mass_alpha, ())),
-        sub_models=_named_sub_models(sub_models), pool=bool(pool),
-    )  # fmt: skip
+        sub_models=_named_sub_models(sub_models),
+        pool=bool(pool),
+    )
     if not prior.families:
         raise ValueError(
             "`sub_models` and `sub_model_weights` must leave at least one sub-model with a weight > 0; "

@@ -100,9 +100,14 @@ def _about(counts: ClasswiseCounts) -> str:
 
 
 register_counts(
-    "classwise", ClasswiseCounts, classes_document, classes_from_document, "counts of all classes",
-    binary=lambda counts: counts.by_class[0], about=_about,
-)  # fmt: skip
+    "classwise",
+    ClasswiseCounts,
+    classes_document,
+    classes_from_document,
+    "counts of all classes",
+    binary=lambda counts: counts.by_class[0],
+    about=_about,
+)
 
 
 def pair_document(counts: PairedCounts) -> dict[str, Any]:

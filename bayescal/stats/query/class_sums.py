@@ -145,10 +145,12 @@ class _ClassQuery:
         entries = [nw.col(f"p{k}").cast(nw.Float64) for k in range(len(self.values))]
         deviation = (self._total(entries) - 1).abs()
         columns = [
-            deviation.alias("deviation"), (deviation > self.precision).cast(nw.Int64).alias("off"),
-            nw.min_horizontal(*entries).alias("low"), nw.max_horizontal(*entries).alias("high"),
+            deviation.alias("deviation"),
+            (deviation > self.precision).cast(nw.Int64).alias("off"),
+            nw.min_horizontal(*entries).alias("low"),
+            nw.max_horizontal(*entries).alias("high"),
             nw.sum_horizontal(*(row_states.is_number(p).cast(nw.Int64) for p in entries)).alias("known"),
-        ]  # fmt: skip
+        ]
         for d in range(1, MOST_DECIMALS + 1):
             scaled = [p * 10.0**d for p in entries]
             far = [((x - (x + 0.5).floor()).abs() > NEAR * 10.0**d).cast(nw.Int64) for x in scaled]
@@ -241,9 +243,13 @@ def _row_sums(table: dict[str, list[Any]], query: _ClassQuery, n: int) -> RowSum
         return None
     decimals = (d for d in range(1, MOST_DECIMALS + 1) if not sum(table[f"far{d}"]))
     return RowSums(
-        n_classes=len(query.values), decimals=next(decimals, MOST_DECIMALS + 1), deviation=float(deviation.max()),
-        off=int(sum(table["off"])), tolerance=query.tolerance, precision=query.precision,
-    )  # fmt: skip
+        n_classes=len(query.values),
+        decimals=next(decimals, MOST_DECIMALS + 1),
+        deviation=float(deviation.max()),
+        off=int(sum(table["off"])),
+        tolerance=query.tolerance,
+        precision=query.precision,
+    )
 
 
 def _refuse_totals(table: dict[str, list[Any]], query: _ClassQuery) -> None:
@@ -254,7 +260,13 @@ def _refuse_totals(table: dict[str, list[Any]], query: _ClassQuery) -> None:
         low, high = (np.array([v for v in table[name] if not is_missing(v)]) for name in ("low", "high"))
         span = float(low.min()), float(high.max())
         finding = Finding(
-            argument="probabilities", rule=rule.words, verb=rule.verb, unit="rows", count=count, size=size,
-            span=span, hint=_rules.divide_hint(None, max(abs(end - 1) for end in span)),
-        )  # fmt: skip
+            argument="probabilities",
+            rule=rule.words,
+            verb=rule.verb,
+            unit="rows",
+            count=count,
+            size=size,
+            span=span,
+            hint=_rules.divide_hint(None, max(abs(end - 1) for end in span)),
+        )
         raise InvalidRows(finding)

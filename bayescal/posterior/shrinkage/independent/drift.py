@@ -152,10 +152,13 @@ def _expand(bins: DriftingBins, a: Floats, s: Floats, kappa: Floats | None) -> _
     info_t = info.sum(-1) + precise_a
     lever = (info * by_s).sum(-1) / info_t
     return _Expansion(
-        value=bins.log_likelihood(eta, kappa) + bins.log_prior(a, s), by_a=score.sum(-1) - precise_a * a,
-        by_s=(score * by_s).sum(-1) - precise_s * s, info_t=info_t,
-        info_s=(info * (by_s - lever[..., None]) ** 2).sum(-1) + precise_s + precise_a * lever**2, lever=lever,
-    )  # fmt: skip
+        value=bins.log_likelihood(eta, kappa) + bins.log_prior(a, s),
+        by_a=score.sum(-1) - precise_a * a,
+        by_s=(score * by_s).sum(-1) - precise_s * s,
+        info_t=info_t,
+        info_s=(info * (by_s - lever[..., None]) ** 2).sum(-1) + precise_s + precise_a * lever**2,
+        lever=lever,
+    )
 
 
 def find_modes(bins: DriftingBins, kappa: Floats | None, count: int = 1) -> tuple[Frame, Floats]:

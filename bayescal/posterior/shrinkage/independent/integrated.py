@@ -344,11 +344,13 @@ def integrate(bins: BinLikelihoods) -> dict[str, IntegratedSubModel]:
     if last not in wanted:
         return models
     nodes = adaptive_nodes(
-        drifting, frame.take(0), lambda eta: bins.log_likelihood(eta, "sparse", None),
+        drifting,
+        frame.take(0),
+        lambda eta: bins.log_likelihood(eta, "sparse", None),
         tolerance=bins.step**4 * resolution.tolerance,
         floor=max(model.log_evidence for model in models.values()) - drifts.HOPELESS / 2,
         again=resolution.cells_once_more,
-    )  # fmt: skip
+    )
     return models | {last: IntegratedSubModel(*SUB_MODELS[last], *nodes)}
 
 
@@ -367,9 +369,13 @@ def _dense_nodes(bins: BinLikelihoods) -> tuple[Nodes, float]:
     rule = rule._replace(log_weight=rule.log_weight + np.log(each))
     live = (laplace > laplace.max() - NEGLIGIBLE) & (np.arange(len(laplace)) % each == 0)
     return lattice(
-        bins.drifting, frame.take(live), step=bins.step * bins.resolution.dense_drift, rim_share=4e-6,
-        kappa=rule.kappa[live], log_weight=rule.log_weight[live],
-    )  # fmt: skip
+        bins.drifting,
+        frame.take(live),
+        step=bins.step * bins.resolution.dense_drift,
+        rim_share=4e-6,
+        kappa=rule.kappa[live],
+        log_weight=rule.log_weight[live],
+    )
 
 
 def _sparsest(log_terms: Floats, largest: int, tolerance: float) -> int:
