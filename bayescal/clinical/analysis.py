@@ -95,8 +95,6 @@ def summary(
     --------
     Probabilities that are too extreme by a factor of 1.5 on the logit scale:
 
-    >>> import bayescal as bc
-    >>> from bayescal.datasets.simulate import simulate
     >>> rows = simulate(2000, population="flat", curve="temperature", strength=1.5, rng=1)
     >>> table = bc.clinical.summary(rows.outcome, rows.confidence, [0.3], rng=1)
     >>> table.to_frame().loc["model"].loc[["auc", "slope", "net_benefit at 0.3"], "mean"].round(2).tolist()

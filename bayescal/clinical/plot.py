@@ -107,9 +107,6 @@ def plot_calibration_curve(
 
     Examples
     --------
-    >>> import bayescal as bc
-    >>> from bayescal.datasets.simulate import simulate
-    >>> from matplotlib.figure import Figure
     >>> rows = simulate(1000, population="flat", curve="shift", rng=1)
     >>> curve = bc.clinical.calibration_curve(rows.outcome, rows.confidence, rng=1)
     >>> ax = bc.clinical.plot_calibration_curve(curve, Figure().subplots())
@@ -227,9 +224,6 @@ def plot_recalibration(
 
     Examples
     --------
-    >>> import bayescal as bc
-    >>> from bayescal.datasets.simulate import simulate
-    >>> from matplotlib.figure import Figure
     >>> rows = simulate(1000, population="flat", curve="temperature", rng=1)
     >>> rc = bc.clinical.recalibration(rows.outcome, rows.confidence, rng=1)
     >>> ax = bc.clinical.plot_recalibration(rc, Figure().subplots())

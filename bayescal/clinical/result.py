@@ -110,7 +110,6 @@ class ClinicalSummary(HasDecisionCurve, _presented.Presented):
 
     Examples
     --------
-    >>> import bayescal as bc
     >>> cancer = bc.datasets.load_breast_cancer()
     >>> summary = bc.clinical.summary(cancer.y_true, cancer.y_prob, [0.1], rng=1)
     >>> summary.models

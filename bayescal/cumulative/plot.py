@@ -117,8 +117,6 @@ def plot_cumulative(
 
     Examples
     --------
-    >>> import bayescal as bc
-    >>> from matplotlib.figure import Figure
     >>> cd = bc.cumulative.difference([1, 0, 0, 1, 1], [0.2, 0.2, 0.6, 0.6, 0.9])
     >>> ax = bc.cumulative.plot_cumulative(cd, Figure().subplots())
     >>> [label.get_text() for label in ax.get_xticklabels()]
@@ -210,9 +208,6 @@ def plot_subpopulation(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import bayescal as bc
-    >>> from matplotlib.figure import Figure
     >>> score = np.arange(40) / 40
     >>> sub = bc.cumulative.subpopulation(score**2, score, np.arange(40) % 4 == 0)
     >>> upper, lower = bc.cumulative.plot_subpopulation(sub, Figure().subplots(2, 1), bins=4)

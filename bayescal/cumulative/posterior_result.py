@@ -218,8 +218,6 @@ class CumulativePosterior(CurvePosterior):
 
     Examples
     --------
-    >>> import bayescal as bc
-    >>> from bayescal.datasets.simulate import simulate
     >>> rows = simulate(2000, population="flat", curve="temperature", strength=1.5, rng=1)
     >>> posterior = bc.cumulative.difference(rows.outcome, rows.confidence).posterior(rng=1)
     >>> posterior.kuiper

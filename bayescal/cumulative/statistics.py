@@ -337,7 +337,6 @@ def rows_for_c_emp(epsilon: float, prob: float = 0.95, *, given_scores: bool = F
 
     Examples
     --------
-    >>> import bayescal as bc
     >>> bc.cumulative.rows_for_c_emp(0.05), bc.cumulative.rows_for_c_emp(0.05, given_scores=True)
     (11805, 2952)
     """

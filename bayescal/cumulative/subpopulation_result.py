@@ -152,9 +152,6 @@ class SubpopulationDifference(Cumulative):
 
         Examples
         --------
-        >>> import numpy as np
-        >>> import bayescal as bc
-        >>> from bayescal.datasets.simulate import simulate
         >>> rows = simulate(4000, population="flat", rng=1)
         >>> member = np.arange(4000) % 4 == 0
         >>> bc.cumulative.subpopulation(rows.outcome, rows.confidence, member).posterior(rng=1).kuiper.median()
@@ -355,9 +352,6 @@ class SubpopulationScreen(_presented.Presented, Mapping[Any, SubpopulationDiffer
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import bayescal as bc
-    >>> from bayescal.datasets.simulate import simulate
     >>> rows = simulate(4000, population="flat", rng=1)
     >>> ward = np.repeat(["a", "b", "c", "d"], 1000)
     >>> excess = np.where(ward == "c", 0.2, 0.0)
@@ -416,9 +410,6 @@ class SubpopulationScreen(_presented.Presented, Mapping[Any, SubpopulationDiffer
 
         Examples
         --------
-        >>> import numpy as np
-        >>> import bayescal as bc
-        >>> from bayescal.datasets.simulate import simulate
         >>> rows = simulate(4000, population="flat", rng=1)
         >>> ward = np.repeat(["a", "b", "c", "d"], 1000)
         >>> screen = bc.cumulative.screen(rows.outcome + 0.2 * (ward == "c"), rows.confidence, ward)

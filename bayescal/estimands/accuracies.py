@@ -198,7 +198,6 @@ def accuracy(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draws:
     --------
     Two right answers of three: Beta(5/2, 3/2) has the mean 5/8.
 
-    >>> import bayescal as bc
     >>> evaluation = bc.evaluate([1, 0, 1], [0.9, 0.6, 0.7], target="confidence", rng=1)
     >>> round(evaluation.accuracy.mean(), 2), round(evaluation.plug_in_of("accuracy"), 2)
     (0.63, 0.67)

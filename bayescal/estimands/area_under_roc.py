@@ -66,7 +66,6 @@ def auc_grid_error(counts: Counts) -> float:
 
     Examples
     --------
-    >>> import bayescal as bc
     >>> y, p = [0, 0, 1, 0, 1, 1], [0.1, 0.3, 0.4, 0.6, 0.7, 0.9]
     >>> bc.estimands.auc_grid_error(bc.BinnedCounts.from_arrays(y, p, bins=2))
     0.222...
@@ -234,8 +233,6 @@ def auc(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draws:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import bayescal as bc
     >>> rng = np.random.default_rng(1)
     >>> p = rng.random(2000)
     >>> evaluation = bc.evaluate(rng.random(2000) < p, p, rng=1)

@@ -127,7 +127,6 @@ def squared_l2_error(bin_draws: BinDraws) -> Draws:
     --------
     The bins of `ece`: 0.5 x 0.2^2 + 0.3 x 0.1^2 + 0.2 x 0.4^2 = 0.055.
 
-    >>> import bayescal as bc
     >>> from bayescal.estimands.errors import EXAMPLE
     >>> bc.estimands.squared_l2_error(EXAMPLE).values
     array([0.055, 0.085])

@@ -103,7 +103,6 @@ class Estimand:
 
     Examples
     --------
-    >>> import bayescal as bc
     >>> def mean_accuracy(bin_draws):
     ...     return (bin_draws.mass * bin_draws.accuracy).sum(axis=1)
     >>> record = bc.estimands.Estimand("mean_accuracy", mean_accuracy, "mean accuracy", better="larger")

@@ -57,7 +57,6 @@ def register(estimand: Estimand) -> Estimand:
     --------
     Registering the same record again changes nothing.
 
-    >>> import bayescal as bc
     >>> bc.estimands.register(bc.estimands.registered()["ece"]).symbol
     'ECE'
     """
@@ -118,7 +117,6 @@ def registered() -> dict[str, Estimand]:
 
     Examples
     --------
-    >>> import bayescal as bc
     >>> bc.estimands.registered()["ece"].bounds
     (0.0, 1.0)
     """

@@ -156,8 +156,6 @@ def largest_regret(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> D
 
     Examples
     --------
-    >>> import bayescal as bc
-    >>> from bayescal.datasets.simulate import simulate
     >>> rows = simulate(2000, population="flat", curve="shift", strength=0.5, rng=1)
     >>> ev = bc.evaluate(rows.outcome, rows.confidence, bins=20, rng=1)
     >>> round(ev.largest_regret.mean(), 4), round(ev.ece.mean(), 4)

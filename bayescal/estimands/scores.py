@@ -88,8 +88,6 @@ def brier_score(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draw
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import bayescal as bc
     >>> rng = np.random.default_rng(1)
     >>> p = rng.random(4000)
     >>> counts = bc.BinnedCounts.from_arrays(rng.random(4000) < p, p, bins=1)
@@ -181,8 +179,6 @@ def log_score(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draws:
     --------
     The expected log score of calibrated uniform probabilities is 1/2.
 
-    >>> import numpy as np
-    >>> import bayescal as bc
     >>> rng = np.random.default_rng(1)
     >>> p = rng.random(4000)
     >>> bc.evaluate(rng.random(4000) < p, p, rng=1).log_score.interval(0.95)

@@ -452,7 +452,6 @@ def augrc(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draws:
     Two right and two wrong predictions, the wrong ones with the second and the smallest confidence: G is 0, 0, 1/4,
     1/4 and 1/2 after 0 to 4 predictions, and the area of the line through these points is 3/16.
 
-    >>> import bayescal as bc
     >>> ev = bc.evaluate([1, 0, 1, 0], [0.9, 0.8, 0.7, 0.6], target="confidence", rng=1)
     >>> ev.plug_in_of("augrc")
     0.1875

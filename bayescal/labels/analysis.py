@@ -129,8 +129,6 @@ def judged(
     --------
     Confidences that are too high; the judge has sensitivity 0.9 and specificity 0.8, and 300 of 2000 rows are checked:
 
-    >>> import numpy as np
-    >>> import bayescal as bc
     >>> rng = np.random.default_rng(1)
     >>> confidence = rng.random(2000)
     >>> right = rng.random(2000) < 0.2 + 0.5 * confidence
@@ -175,8 +173,6 @@ def judged_counts(
     --------
     A stream of three batches, with 100 checked rows each:
 
-    >>> import numpy as np
-    >>> import bayescal as bc
     >>> rng, counts = np.random.default_rng(1), bc.labels.JudgedCounts.empty()
     >>> for _ in range(3):
     ...     confidence = rng.random(700)

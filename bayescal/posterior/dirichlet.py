@@ -303,7 +303,6 @@ def dirichlet_posterior(
 
     Examples
     --------
-    >>> import bayescal as bc
     >>> counts = bc.BinnedCounts.from_arrays([0, 1, 1, 0], [0.2, 0.7, 0.8, 0.9], bins=2)
     >>> posterior = bc.dirichlet_posterior(counts, alpha="jeffreys")
     >>> posterior.accuracy_mean()

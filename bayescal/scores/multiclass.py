@@ -123,7 +123,6 @@ def multiclass_brier(
     --------
     The first row has the loss 0.2^2 + 0.1^2 + 0.1^2 = 0.06, the second 0.3^2 + 0.5^2 + 0.2^2 = 0.38.
 
-    >>> import bayescal as bc
     >>> y, p = [0, 1], [[0.8, 0.1, 0.1], [0.3, 0.5, 0.2]]
     >>> {name: round(bc.scores.multiclass_brier(y, p, convention=name).observed, 4) for name in ("sum", "mean", "half")}
     {'sum': 0.22, 'mean': 0.0733, 'half': 0.11}
@@ -167,7 +166,6 @@ def multiclass_log(
     --------
     The score is -(log 0.8 + log 0.5) / 2.
 
-    >>> import bayescal as bc
     >>> round(bc.scores.multiclass_log([0, 1], [[0.8, 0.1, 0.1], [0.3, 0.5, 0.2]]).observed, 4)
     0.4581
     """
@@ -264,8 +262,6 @@ def compare(
     --------
     Labels are drawn from known probabilities. The other classifier states 1/3 for every class.
 
-    >>> import numpy as np
-    >>> import bayescal as bc
     >>> rng = np.random.default_rng(1)
     >>> true = rng.dirichlet(np.ones(3), 2000)
     >>> y = (true.cumsum(axis=1) < rng.random((2000, 1))).sum(axis=1)

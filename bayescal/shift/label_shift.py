@@ -110,8 +110,6 @@ def label(
     --------
     Half of the source has the event, and a sixth of the target:
 
-    >>> import numpy as np
-    >>> import bayescal as bc
     >>> rng = np.random.default_rng(1)
     >>> y, y_target = rng.random(2000) < 1 / 2, rng.random(2000) < 1 / 6
     >>> p, p_target = (1 / (1 + np.exp(-2 * rng.normal(2 * each - 1.0, 1))) for each in (y, y_target))
@@ -174,8 +172,6 @@ def label_counts(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import bayescal as bc
     >>> rng = np.random.default_rng(1)
     >>> y, y_target = rng.random(2000) < 1 / 2, rng.random(100_000) < 1 / 6
     >>> p, p_target = (1 / (1 + np.exp(-2 * rng.normal(2 * each - 1.0, 1))) for each in (y, y_target))
@@ -225,7 +221,6 @@ def evaluate_shifted_counts(
 
     Examples
     --------
-    >>> import bayescal as bc
     >>> options = {"cells": bc.shift.ShiftCells.predicted_class(2), "bins": 2}
     >>> source = bc.shift.ShiftCounts.of_source([0, 0, 1, 1] * 50, [0.1, 0.3, 0.7, 0.9] * 50, **options)
     >>> counts = source + bc.shift.ShiftCounts.of_target([0.1, 0.3, 0.1, 0.9] * 50, **options)

@@ -109,8 +109,6 @@ class ShiftEvidence(Presented):
 
         Examples
         --------
-        >>> import numpy as np
-        >>> import bayescal as bc
         >>> p = np.arange(1, 200) / 200
         >>> evidence = bc.shift.evidence(p > 0.5, p, p**2, draws=400, rng=1)
         >>> list(evidence.to_datatree()["posterior"].data_vars)
@@ -254,8 +252,6 @@ def evidence(
     --------
     The event has the frequency 1/2 in the source and 1/5 in the target:
 
-    >>> import numpy as np
-    >>> import bayescal as bc
     >>> rng = np.random.default_rng(1)
     >>> y, y_target = rng.random(2000) < 1 / 2, rng.random(1000) < 1 / 5
     >>> p, p_target = (1 / (1 + np.exp(-2 * rng.normal(2 * each - 1.0, 1))) for each in (y, y_target))

@@ -148,8 +148,6 @@ def weight_report(weights: Any) -> WeightReport:
     --------
     Weights of a Normal distribution with mean 1 relative to one with mean 0 have the expected share exp(-1).
 
-    >>> import numpy as np
-    >>> import bayescal as bc
     >>> x = np.random.default_rng(1).standard_normal(2000)
     >>> report = bc.shift.weight_report(np.exp(x - 0.5))
     >>> round(report.effective_share, 2), round(report.pareto_k, 1)

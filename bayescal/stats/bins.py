@@ -47,7 +47,6 @@ class Bins:
 
     Examples
     --------
-    >>> import bayescal as bc
     >>> bins = bc.make_bins(4)
     >>> len(bins), bins.midpoints
     (4, array([0.125, 0.375, 0.625, 0.875]))
@@ -119,7 +118,6 @@ class Bins:
 
         Examples
         --------
-        >>> import bayescal as bc
         >>> bc.make_bins(binning="values", confidence=[0.9, 0.5, 0.9]).in_words("2")
         '2 bins (one per value)'
         """
@@ -178,7 +176,6 @@ def equal_mass_edges(confidence: ArrayLike, n_bins: int = 15, *, closed: str = "
 
     Examples
     --------
-    >>> import bayescal as bc
     >>> bc.equal_mass_edges([0.1, 0.2, 0.3, 0.4, 0.5, 0.6], 3)
     array([0.  , 0.25, 0.45, 1.  ])
     >>> bc.equal_mass_edges([0.2, 0.2, 0.2, 0.2, 0.8], 2)
@@ -245,8 +242,6 @@ def equal_effective_mass_edges(
     In the upper half, weights of 1 and 3 alternate: two such rows count as 1.6 effective rows, ``(1 + 3)**2 / 10``.
     Each bin contains about 40 effective rows:
 
-    >>> import numpy as np
-    >>> import bayescal as bc
     >>> i = np.arange(180)
     >>> p, w = (i + 0.5) / 180, np.where((i >= 80) & (i % 2 == 1), 3.0, 1.0)
     >>> counts = bc.BinnedCounts.from_arrays(i % 2, p, weights=w, bins=bc.equal_effective_mass_edges(p, w, 4))
@@ -365,7 +360,6 @@ def make_bins(
 
     Examples
     --------
-    >>> import bayescal as bc
     >>> print(bc.make_bins(10))
     10 equal-width bins [a, b)
     >>> bc.make_bins(binning="values", confidence=[0.5, 0.9, 0.9, 1.0]).edges

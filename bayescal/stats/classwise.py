@@ -54,7 +54,6 @@ class ClasswiseCounts(Sums):
 
     Examples
     --------
-    >>> import bayescal as bc
     >>> counts = bc.ClasswiseCounts.from_arrays(["b", "a"], [[0.2, 0.8], [0.6, 0.4]], classes=["a", "b"], bins=2)
     >>> counts["b"].k
     array([0, 1])
@@ -116,7 +115,6 @@ class ClasswiseCounts(Sums):
 
         Examples
         --------
-        >>> import bayescal as bc
         >>> bc.ClasswiseCounts.empty(["a", "b"]).n_rows
         0
         """
@@ -159,7 +157,6 @@ class ClasswiseCounts(Sums):
 
         Examples
         --------
-        >>> import bayescal as bc
         >>> counts = bc.ClasswiseCounts.from_arrays([1, 0, 0], [[0.2, 0.8], [0.6, 0.4], [0.7, 0.3]], bins=2)
         >>> [each.k.tolist() for each in counts.by_class]
         [[0, 2], [0, 1]]
@@ -218,7 +215,6 @@ class ClasswiseCounts(Sums):
         Examples
         --------
         >>> import pyarrow as pa
-        >>> import bayescal as bc
         >>> frame = pa.table({"pet": ["cat", "dog"], "p_cat": [0.7, 0.4], "p_dog": [0.3, 0.6]})
         >>> columns = {"cat": "p_cat", "dog": "p_dog"}
         >>> bc.ClasswiseCounts.from_frame(frame, label="pet", probabilities=columns, bins=2)["dog"].k
@@ -287,7 +283,6 @@ class ClasswiseCounts(Sums):
 
         Examples
         --------
-        >>> import bayescal as bc
         >>> counts = bc.ClasswiseCounts.from_arrays([1, 0], [[0.2, 0.8], [0.6, 0.4]], bins=4)
         >>> counts.coarsen(2)
         ClasswiseCounts(2 classes, 2 equal-width bins [a, b), 2 rows)

@@ -140,7 +140,6 @@ class ClusterSums(Sums):
     --------
     Ten rows, each of which occurs three times:
 
-    >>> import bayescal as bc
     >>> outcome, patient = [0, 1, 1, 0, 1, 0, 0, 1, 1, 0] * 3, list(range(10)) * 3
     >>> clusters = bc.BinnedCounts.from_arrays(outcome, [0.5] * 30, bins=1, cluster=patient).clusters
     >>> clusters, clusters.icc, clusters.total_effect

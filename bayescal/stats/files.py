@@ -153,7 +153,6 @@ def count_file(
     --------
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
-    >>> import bayescal as bc
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder, "forecasts.csv")
     ...     _ = path.write_text("rain,p\n0,0.2\n1,0.7\n1,0.9\n")

@@ -64,7 +64,6 @@ class PairedCounts(Counted):
 
     Examples
     --------
-    >>> import bayescal as bc
     >>> pair = bc.PairedCounts.from_arrays([0, 1, 1], [0.2, 0.7, 0.9], [0, 1, 1], [0.4, 0.3, 0.8], bins=2)
     >>> pair.cells.tolist(), pair.n
     ([[0, 0, 0, 0], [1, 1, 0, 1], [1, 1, 1, 1]], array([1, 1, 1]))
@@ -174,7 +173,6 @@ class PairedCounts(Counted):
         Examples
         --------
         >>> import pyarrow as pa
-        >>> import bayescal as bc
         >>> frame = pa.table({"rain": [0, 1, 1], "old": [0.2, 0.7, 0.9], "new": [0.4, 0.3, 0.8]})
         >>> names = {"outcome": "rain", "first_confidence": "old", "second_confidence": "new"}
         >>> bc.PairedCounts.from_frame(frame, **names, bins=2, target="event").cells.tolist()

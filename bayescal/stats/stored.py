@@ -147,7 +147,6 @@ def save_counts(counts: SavedCounts, path: str | Path) -> Path:
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>> import bayescal as bc
     >>> counts = bc.BinnedCounts.from_arrays([0, 1, 1], [0.2, 0.7, 0.9], bins=5)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = bc.save_counts(counts, Path(folder) / "counts.json")
@@ -187,7 +186,6 @@ def load_counts(path: str | Path) -> SavedCounts:
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>> import bayescal as bc
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     workers = [
     ...         bc.save_counts(bc.BinnedCounts.from_arrays([0, 1], [0.2, c], bins=2), Path(folder) / f"{c}.json")

@@ -87,7 +87,6 @@ def pymc_model(
 
     Examples
     --------
-    >>> import bayescal as bc
     >>> ev = bc.evaluate([0, 1, 1, 0], [0.2, 0.7, 0.8, 0.9], bins=2, model="dirichlet", rng=1)
     >>> model = bc.pymc_model(ev)
     >>> [v.name for v in model.free_RVs], [v.name for v in model.observed_RVs]

@@ -104,8 +104,6 @@ class CalibrationCurve(_presented.Presented):
 
     Examples
     --------
-    >>> import bayescal as bc
-    >>> from bayescal.datasets.simulate import simulate
     >>> rows = simulate(2000, population="rare", curve="temperature", strength=1.5, rng=1)
     >>> cv = bc.clinical.calibration_curve(rows.outcome, rows.confidence, rng=1)
     >>> cv.ici
@@ -151,8 +149,6 @@ class CalibrationCurve(_presented.Presented):
 
         Examples
         --------
-        >>> import bayescal as bc
-        >>> from bayescal.datasets.simulate import simulate
         >>> rows = simulate(2000, population="flat", curve="shift", rng=1)
         >>> counts = bc.BinnedCounts.from_arrays(rows.outcome, rows.confidence, bins=1000, target="event")
         >>> bc.clinical.CalibrationCurve.from_counts(counts, rng=1).ici
@@ -242,8 +238,6 @@ class CalibrationCurve(_presented.Presented):
 
         Examples
         --------
-        >>> import bayescal as bc
-        >>> from bayescal.datasets.simulate import simulate
         >>> rows = simulate(5000, population="flat", curve="shift", strength=0.3, rng=1)
         >>> rates = bc.clinical.calibration_curve(rows.outcome, rows.confidence, rng=1).rates([0.3, 0.5])
         >>> rates.mean()
@@ -278,8 +272,6 @@ class CalibrationCurve(_presented.Presented):
         --------
         The rate is 0.574 where a shift of 0.3 on the logit scale moves a probability of 0.5.
 
-        >>> import bayescal as bc
-        >>> from bayescal.datasets.simulate import simulate
         >>> rows = simulate(5000, population="flat", curve="shift", strength=0.3, rng=1)
         >>> bc.clinical.calibration_curve(rows.outcome, rows.confidence, rng=1).at(0.5)
         Draws(rate at 0.5: mean 0.5798, 95 % interval [0.5504, 0.6001], 4000 draws)
