@@ -69,7 +69,8 @@ def _linear(values: Floats, bins: BinDraws) -> _Fit:
     centred = values - values.mean()
     total = float(centred @ centred)
     if total == 0:
-        return _Fit(*np.zeros((2, mass.shape[1])), 0.0)
+        none = np.zeros(mass.shape[1])
+        return _Fit(none, none, 0.0)
     # scale each column, so that the ridge penalty acts equally on rare and on common bins
     scale = np.sqrt((features**2).sum(axis=0))
     scaled = features / np.where(scale > 0, scale, 1.0)

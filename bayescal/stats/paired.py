@@ -136,9 +136,9 @@ class PairedCounts(Counted):
         second = {"second_outcome": second_outcome, "second_confidence": second_confidence}
         same_rows({**first, **second, "weights": weights})
         both = (first_outcome, first_confidence), (second_outcome, second_confidence)
-        pair = [Predictions.from_outcomes(*columns, weights, target=target) for columns in both]
-        margins = (BinnedCounts.from_predictions(p, bins=bins, binning=binning) for p in pair)
-        return cls.from_predictions(*pair, *margins)
+        one, other = (Predictions.from_outcomes(*columns, weights, target=target) for columns in both)
+        margins = (BinnedCounts.from_predictions(p, bins=bins, binning=binning) for p in (one, other))
+        return cls.from_predictions(one, other, *margins)
 
     @classmethod
     def from_frame(
