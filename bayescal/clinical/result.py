@@ -8,7 +8,7 @@ from typing import Any
 from bayescal import _checks, _presented, _render
 from bayescal._meant import public
 from bayescal.clinical import words as wording
-from bayescal.clinical.curve.result import LEAST_ROWS, CalibrationCurve
+from bayescal.clinical.curve.result import CalibrationCurve
 from bayescal.clinical.slope.result import Recalibration
 from bayescal.clinical.words import of_rows
 from bayescal.decisions.result import HasDecisionCurve, NetBenefit
@@ -34,13 +34,13 @@ class ModelParts:
         AUC, Brier score and ECE.
     recalibration : Recalibration
         Calibration intercept and slope, and calibration in the large.
-    calibration_curve : CalibrationCurve or None
-        ICI, E50 and E90; None with fewer than 100 (effective) rows.
+    calibration_curve : CalibrationCurve
+        ICI, E50 and E90.
     """
 
     evaluation: Evaluation
     recalibration: Recalibration
-    calibration_curve: CalibrationCurve | None
+    calibration_curve: CalibrationCurve
 
     @property
     def mean_risk(self) -> float:
@@ -65,21 +65,20 @@ class ModelParts:
         for row in self.recalibration.table(prob):
             yield _record("calibration", row["quantity"], row, row["calibrated"])
         yield _record("calibration", "ece", ev.row("ece", prob), 0.0)
-        if self.calibration_curve is not None:
-            for row in self.calibration_curve.table(prob):
-                if row["quantity"] in ERRORS:
-                    yield _record("calibration", row["quantity"], row, 0.0)
+        for row in self.calibration_curve.table(prob):
+            if row["quantity"] in ERRORS:
+                yield _record("calibration", row["quantity"], row, 0.0)
 
     @property
     def remarks(self) -> tuple[str, ...]:
         """Warnings of the parts, each after the quantities that it concerns."""
-        curve, ev = self.calibration_curve, self.evaluation
+        ev = self.evaluation
         of_auc = wording.reversed_event(ev.row("auc")) if hasattr(ev, "auc") else []
         of_parts = {
             # the table has no E90 of bins
             "ECE": [text for text in ev.remarks if text != rare_error(ev.counts)],
             "Intercept and slope": self.recalibration.remarks,
-            "ICI, E50 and E90": () if curve is None else curve.remarks,
+            "ICI, E50 and E90": self.calibration_curve.remarks,
         }
         # of the rows, which all parts share; `of_auc` says what a remark on the ECE says of the AUC
         of_rows = row_remarks(ev.counts)
@@ -158,8 +157,8 @@ class ClinicalSummary(HasDecisionCurve, _presented.Presented):
         return self._only("recalibration").recalibration
 
     @property
-    def calibration_curve(self) -> CalibrationCurve | None:
-        """The calibration curve of the only model; None with fewer than 100 (effective) rows."""
+    def calibration_curve(self) -> CalibrationCurve:
+        """The calibration curve of the only model."""
         return self._only("calibration_curve").calibration_curve
 
     def table(self, prob: float = 0.95) -> list[dict[str, Any]]:
@@ -236,9 +235,8 @@ class ClinicalSummary(HasDecisionCurve, _presented.Presented):
             f"intercept and slope: {first.recalibration.posterior.prior}"
             + ("" if floor is None else f", probabilities at least {floor:g} from 0 and 1"),
         ]
-        if first.calibration_curve is not None:
-            prior = first.calibration_curve.posterior.prior
-            texts.append(f"ICI, E50 and E90: calibration curve{f', {prior}' if prior else ''}")
+        prior = first.calibration_curve.posterior.prior
+        texts.append(f"ICI, E50 and E90: calibration curve{f', {prior}' if prior else ''}")
         if self.net_benefit is not None:
             texts.append(f"net benefit: {self.net_benefit.posterior.prior}")
         return "; ".join(texts)
@@ -252,8 +250,6 @@ class ClinicalSummary(HasDecisionCurve, _presented.Presented):
         first = self.parts[self.models[0]]
         if not hasattr(first.evaluation, "auc"):
             texts.append("No AUC: all rows have the same outcome.")
-        if first.calibration_curve is None:
-            texts.append(f"No ICI, E50 and E90: a calibration curve needs at least {LEAST_ROWS} (effective) rows.")
         texts += wording.few_events(self.n_rows, self.n_events)
         if self.net_benefit is None:
             texts.append(wording.NO_THRESHOLDS)

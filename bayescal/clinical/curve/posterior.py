@@ -12,7 +12,7 @@ from scipy.special import expit, log_expit, logsumexp
 
 from bayescal import _checks
 from bayescal._arrays import Bools, Floats, Generator
-from bayescal.clinical.curve.knots import AT_END
+from bayescal.clinical.curve.knots import AT_END, rates_at
 from bayescal.draws import BinDraws
 from bayescal.posterior.shrinkage.independent.drift import LEVERAGE_FLOOR
 from bayescal.posterior.shrinkage.model import shrinkage_posterior
@@ -397,10 +397,7 @@ class CurvePosterior:
     def sample(self, n_draws: int = 4000, *, rng: Any = None) -> BinDraws:
         """Draw rates of all knots from the pool and Dirichlet masses, (n_draws, n_knots); confidences are fixed."""
         rng = _checks.generator(rng)
-        counts, apart = self.counts, self.apart
-        everything, others = self._exact
-        shares = {EVERYTHING: everything, EXACT: others, SMOOTH: sum(self.families[SMOOTH].values())}
-        shares |= {key: p for key, p in self.probabilities.items() if key not in (EXACT, *DEVIATIONS)}
+        counts, apart, shares = self.counts, self.apart, self._shares
         size = np.bincount(allot(np.array(list(shares.values())), n_draws, rng), minlength=len(shares))
         accuracy = np.empty((n_draws, len(apart)))
         described = [
@@ -411,6 +408,17 @@ class CurvePosterior:
         accuracy[: size[0]] = counts.mean_confidence
         mass = rng.dirichlet(counts.effective_n, n_draws)
         return BinDraws(mass, accuracy[rng.permutation(n_draws)], counts.mean_confidence[None], counts.occupied, mass)
+
+    @property
+    def _shares(self) -> dict[str, float]:
+        """Shares of the draws by what is drawn at once, those in which all knots are exact first."""
+        everything, others = self._exact
+        shares = {EVERYTHING: everything, EXACT: others, SMOOTH: sum(self.families[SMOOTH].values())}
+        return shares | {key: p for key, p in self.probabilities.items() if key not in (EXACT, *DEVIATIONS)}
+
+    def rates(self, bins: BinDraws, score: Floats) -> Floats:
+        """Return the draws of the curve at scores, given those of its knots; see `rates_at`."""
+        return rates_at(bins, score, self.apart)
 
     def _draw(self, key: str, share: float, count: int, rng: Generator) -> Floats:
         """Draw the rates of the knots that are not apart from one sub-model, or from the smooth family."""
