@@ -1,4 +1,4 @@
-"""Knots of a calibration curve, scores or bins of nearly equal weight, divided where scores are sparse; rates between knots."""
+"""Knots of a calibration curve: scores, or bins of nearly equal weight, divided where scores are sparse."""
 
 from dataclasses import replace
 

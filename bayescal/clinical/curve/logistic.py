@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
 from scipy.special import expit
 
 from bayescal import _checks
@@ -41,10 +40,8 @@ class LogisticCurvePosterior(CurvePosterior):
         return self._line(RecalibrationPrior())
 
     def _line(self, prior: RecalibrationPrior) -> RecalibrationPosterior:
-        counts = self._described
-        return posterior_of_logits(
-            _KnotLogits(logit(counts.mean_confidence), counts.effective_n, counts.effective_k), prior
-        )
+        of = self._described
+        return posterior_of_logits(_KnotLogits(logit(of.mean_confidence), of.effective_n, of.effective_k), prior)
 
     @cached_property
     def log_evidence(self) -> dict[str, float]:

@@ -445,13 +445,13 @@ def _about_few_rows(posterior: LogisticCurvePosterior) -> list[str]:
     effective = " effective" * posterior.counts.weighted
     missing = max(int(np.ceil(LEAST_ROWS - rows - 1e-9)), 1)
     texts = [
-        f"With fewer than {LEAST_ROWS}{effective} rows the curve is logistic: an intercept and a slope determine it, and "
-        f"errors of another shape average out. Other shapes need {missing} more{effective} row{'s' * (missing > 1)}."
+        f"With fewer than {LEAST_ROWS}{effective} rows the curve is logistic: an intercept and a slope determine it, "
+        f"and errors of another shape average out. Other shapes need {missing} more{effective} row{'s' * (missing > 1)}."
     ]
     if posterior.separated:
         texts.append(
-            "One score separates all rows of outcome 0 from those of outcome 1: the rows set no upper limit to the size "
-            "of the slope, and the prior does."
+            "One score separates all rows of outcome 0 from those of outcome 1: the rows set no upper limit to the "
+            "size of the slope, and the prior does."
         )
     return texts
 
