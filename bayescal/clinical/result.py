@@ -17,7 +17,7 @@ from bayescal.results.evaluation import Evaluation
 from bayescal.results.remarks import of_several, rare_error, row_remarks
 
 #: Parts of the table: keys of quantities, and the value that the best predictions have.
-OVERALL = {"auc": 1.0, "brier_score": 0.0}
+OVERALL = {"auc": 1.0, "brier_score": 0.0, "scaled_brier_score": 1.0}
 ERRORS = ("ici", "e50", "e90")
 #: Maximum number of models that stand side by side in the printed table.
 SIDE_BY_SIDE = 3
@@ -31,7 +31,7 @@ class ModelParts:
     Parameters
     ----------
     evaluation : Evaluation
-        AUC, Brier score and ECE.
+        AUC, Brier score, scaled Brier score and ECE.
     recalibration : Recalibration
         Calibration intercept and slope, and calibration in the large.
     calibration_curve : CalibrationCurve
@@ -52,7 +52,7 @@ class ModelParts:
         """Return the rows of discrimination, overall performance and calibration."""
         ev = self.evaluation
         for key, best in OVERALL.items():
-            # rows of one outcome have no AUC
+            # rows of one outcome have no AUC and no scaled Brier score
             if hasattr(ev, key):
                 numbers = {**ev.row(key, prob), "observed": ev.plug_in_of(key)}
                 yield _record("discrimination" if key == "auc" else "overall", key, numbers, best)
@@ -166,7 +166,7 @@ class ClinicalSummary(HasDecisionCurve, _presented.Presented):
 
         Keys are model, item ("discrimination", "overall", "calibration" or "clinical utility"), quantity, threshold
         (NaN except for the clinical utility), mean, sd, low, high (NaN for the mean predicted risk), observed (the
-        value of the rows themselves, of AUC, Brier score, observed / expected events and net benefit; else NaN), ideal
+        value of the rows themselves, of AUC, Brier scores, observed / expected events and net benefit; else NaN), ideal
         (the value of perfect predictions, or of calibrated ones for measures of calibration; NaN for treat all) and
         p_useful (NaN except for the net benefit of a model at a threshold with enough rows on both sides, see
         `NetBenefit.few_rows`).
@@ -249,7 +249,7 @@ class ClinicalSummary(HasDecisionCurve, _presented.Presented):
         texts = of_several(of_models) if several else [text for each in of_models.values() for text in each]
         first = self.parts[self.models[0]]
         if not hasattr(first.evaluation, "auc"):
-            texts.append("No AUC: all rows have the same outcome.")
+            texts.append(wording.one_outcome(self.n_rows, self.n_events))
         texts += wording.few_events(self.n_rows, self.n_events)
         if self.net_benefit is None:
             texts.append(wording.NO_THRESHOLDS)

@@ -97,16 +97,20 @@ def brier_score(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draw
     >>> bc.estimands.brier_score(bc.dirichlet_posterior(counts).sample(4000, rng=1), counts, rng=1).interval(0.95)
     (0.16..., 0.17...)
     """
-    mean, sd, least, most = mean_losses(counts)
     generator = _checks.generator(rng)
+    cells = sample_mean_losses(counts, bin_draws.accuracy.shape, generator)
+    return Draws(_unshrunk(_BRIER, bin_draws, counts, cells, generator), "brier_score")
 
-    def of_cells(outcome: int) -> Floats:
-        losses = generator.standard_normal(bin_draws.accuracy.shape)
-        losses *= sd[outcome]
-        losses += mean[outcome]
-        return np.clip(losses, least[outcome], most[outcome], out=losses)
 
-    return Draws(_unshrunk(_BRIER, bin_draws, counts, list(map(of_cells, (0, 1))), generator), "brier_score")
+def sample_mean_losses(counts: Counts, shape: tuple[int, ...], rng: np.random.Generator) -> list[Floats]:
+    """Draw the mean squared error of both outcomes in each bin, (n_draws, n_bins), as described for `brier_score`."""
+    cells = []
+    for mean, sd, least, most in zip(*mean_losses(counts), strict=True):
+        losses = rng.standard_normal(shape)
+        losses *= sd
+        losses += mean
+        cells.append(np.clip(losses, least, most, out=losses))
+    return cells
 
 
 def _unshrunk(
@@ -116,17 +120,17 @@ def _unshrunk(
 
     `cells` are draws of the mean losses of outcome 0 and of outcome 1, each of shape (n_draws, n_bins).
     """
-    of_bins = _mean_over_cells(bin_draws.mass, bin_draws.accuracy, cells)
+    of_bins = mean_over_cells(bin_draws.mass, bin_draws.accuracy, cells)
     draws = _of_clusters(counts, score, len(of_bins), rng)
     if draws is None:
         if stored_rows(counts) is not None:  # accuracies vary with the class frequencies of each draw
             return of_bins
         accuracy = rng.beta(*dirichlet_posterior(counts).accuracy_parameters, size=bin_draws.accuracy.shape)
-        draws = _mean_over_cells(bin_draws.mass, accuracy, cells)
+        draws = mean_over_cells(bin_draws.mass, accuracy, cells)
     return with_ranks_of(of_bins, draws)
 
 
-def _mean_over_cells(mass: Floats, accuracy: Floats, cells: Iterable[Floats]) -> Floats:
+def mean_over_cells(mass: Floats, accuracy: Floats, cells: Iterable[Floats]) -> Floats:
     """Average draws of the mean losses of outcome 0 and of outcome 1, shape (n_draws, n_bins), over both and bins."""
     score = np.zeros(len(mass))
     for share, of_outcome in zip((1 - accuracy, accuracy), cells, strict=True):
@@ -313,20 +317,34 @@ def joint_log_scores(
 def _joint_scores(
     score: _Score, counts: Sequence[Counts], pairs: Mapping[tuple[int, int], Paired], n_draws: int, rng: Any
 ) -> Floats | None:
-    weight = np.array([float(c.weight.sum()) for c in counts])
-    rows = min(c.effective_rows for c in counts)
+    losses, rows = [_losses(c, score) for c in counts], min(c.effective_rows for c in counts)
     if rows < LEAST_ROWS:
         return None
-    losses = [_losses(c, score) for c in counts]
-    mean = np.array([sums.total.sum() for sums in losses]) / weight
-    square = np.array([sums.squares.sum() for sums in losses]) / weight
-    covariance, same = _covariance(np.maximum(square - mean * mean, 0.0), pairs, score)
+    mean, covariance, same = _moments(score, counts, pairs)
     if clusters_of(counts[0]) is not None:
         covariance, rows = covariance_over_clusters(counts, losses, pairs, score.member)
     generator = _checks.generator(rng)
     deviation = generator.standard_normal((n_draws, len(counts))) @ symmetric_root(covariance)
     deviation /= np.sqrt(generator.chisquare(rows - 1, (n_draws, 1)))
     return np.clip(mean + deviation, 0, score.largest)[:, same]
+
+
+def _moments(
+    score: _Score, counts: Sequence[Counts], pairs: Mapping[tuple[int, int], Paired]
+) -> tuple[Floats, Floats, list[int]]:
+    """Return mean losses, their covariance over rows, and the first classifier with the same losses as each."""
+    weight, losses = np.array([float(c.weight.sum()) for c in counts]), [_losses(c, score) for c in counts]
+    mean = np.array([sums.total.sum() for sums in losses]) / weight
+    square = np.array([sums.squares.sum() for sums in losses]) / weight
+    return mean, *_covariance(np.maximum(square - mean * mean, 0.0), pairs, score)
+
+
+def squared_errors_of(counts: Counts) -> LossSums:
+    """Return the sums of squared errors; refuse counts without them."""
+    return _losses(counts, _BRIER)
+
+
+moments_of_squared_errors = partial(_moments, _BRIER)
 
 
 def _covariance(variance: Floats, pairs: Mapping[tuple[int, int], Paired], score: _Score) -> tuple[Floats, list[int]]:

@@ -444,9 +444,10 @@ def _about_few_rows(posterior: LogisticCurvePosterior) -> list[str]:
     rows = posterior.counts.effective_rows
     effective = " effective" * posterior.counts.weighted
     missing = max(int(np.ceil(LEAST_ROWS - rows - 1e-9)), 1)
+    rows_words = f"{effective} row{'s' * (missing > 1)}"
     texts = [
         f"With fewer than {LEAST_ROWS}{effective} rows the curve is logistic: an intercept and a slope determine it, "
-        f"and errors of another shape average out. Other shapes need {missing} more{effective} row{'s' * (missing > 1)}."
+        f"and errors of another shape average out. Other shapes need {missing} more{rows_words}."
     ]
     if posterior.separated:
         texts.append(
