@@ -9,7 +9,7 @@ from bayescal import _packages, _render
 from bayescal._arrays import Figure
 from bayescal.clinical.curve.result import CalibrationCurve
 from bayescal.clinical.exact_tests import CalibrationTests
-from bayescal.clinical.plot import plot_calibration_curve, plot_recalibration
+from bayescal.clinical.plot import plot_calibration_curve, plot_recalibration, plot_risk_distributions
 from bayescal.clinical.result import HEADER as CLINICAL_HEADER
 from bayescal.clinical.result import SIDE_BY_SIDE, ClinicalSummary
 from bayescal.clinical.slope.result import Recalibration
@@ -33,6 +33,16 @@ def curve_picture(curve: CalibrationCurve, of: str = "") -> page_content.Picture
     """Return a smooth calibration curve."""
     draw = partial(page_content.drawn, partial(plot_calibration_curve, curve), page_content.WIDTH, 5.2)
     return page_content.Picture(page_content.captioned("Calibration curve", of), draw)
+
+
+def risk_picture(summary: ClinicalSummary, model: str, of: str = "") -> page_content.Picture:
+    """Return the risks of one model by outcome."""
+    at = None if summary.net_benefit is None else summary.net_benefit.thresholds
+    draw = partial(plot_risk_distributions, summary[model].evaluation, thresholds=at)
+    return page_content.Picture(
+        page_content.captioned("Predicted risks by outcome", of),
+        partial(page_content.drawn, draw, page_content.WIDTH, page_content.WIDTH),
+    )
 
 
 def clinical_picture(summary: ClinicalSummary) -> "Figure":
@@ -117,7 +127,8 @@ def _(result: ClinicalSummary) -> page_content.Content:
     several = len(result.models) > 1
     pictures = []
     for name in result.models[: page_content.DIAGRAMS]:
-        pictures.append(curve_picture(result[name].calibration_curve, name if several else ""))
+        of = name if several else ""
+        pictures += [curve_picture(result[name].calibration_curve, of), risk_picture(result, name, of)]
     pictures.append(decision_picture(result))
     shown = [page_content.one_table("Performance", sheet)]
     if len(result.models) > SIDE_BY_SIDE:
