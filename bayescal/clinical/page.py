@@ -35,16 +35,6 @@ def curve_picture(curve: CalibrationCurve, of: str = "") -> page_content.Picture
     return page_content.Picture(page_content.captioned("Calibration curve", of), draw)
 
 
-def risk_picture(summary: ClinicalSummary, model: str, of: str = "") -> page_content.Picture:
-    """Return the risks of one model by outcome."""
-    at = None if summary.net_benefit is None else summary.net_benefit.thresholds
-    draw = partial(plot_risk_distributions, summary[model].evaluation, thresholds=at)
-    return page_content.Picture(
-        page_content.captioned("Predicted risks by outcome", of),
-        partial(page_content.drawn, draw, page_content.WIDTH, page_content.WIDTH),
-    )
-
-
 def clinical_picture(summary: ClinicalSummary) -> "Figure":
     """Draw the calibration curve of each model, and last the decision curves of all, in rows of three."""
     _packages.require("matplotlib")
@@ -125,10 +115,15 @@ def _(result: CalibrationTests) -> page_content.Content:
 def _(result: ClinicalSummary) -> page_content.Content:
     sheet = result.sheet(whole=True)
     several = len(result.models) > 1
-    pictures = []
+    pictures, at = [], None if result.net_benefit is None else result.net_benefit.thresholds
     for name in result.models[: page_content.DIAGRAMS]:
-        of = name if several else ""
-        pictures += [curve_picture(result[name].calibration_curve, of), risk_picture(result, name, of)]
+        of, parts = name if several else "", result[name]
+        risks = partial(plot_risk_distributions, parts.evaluation, thresholds=at)
+        words, size = page_content.captioned("Predicted risks by outcome", of), page_content.WIDTH
+        pictures += [
+            curve_picture(parts.calibration_curve, of),
+            page_content.Picture(words, partial(page_content.drawn, risks, size, size)),
+        ]
     pictures.append(decision_picture(result))
     shown = [page_content.one_table("Performance", sheet)]
     if len(result.models) > SIDE_BY_SIDE:

@@ -11,6 +11,7 @@ from bayescal._meant import public
 from bayescal.clinical.curve.result import CELLS, CalibrationCurve
 from bayescal.clinical.result import ClinicalSummary
 from bayescal.clinical.slope.result import Recalibration
+from bayescal.decisions.thresholds import as_thresholds
 from bayescal.report import diagram, drawing
 from bayescal.results import wording
 from bayescal.results.evaluation import Evaluation
@@ -21,8 +22,6 @@ BARS = 50
 POINTS, OF_LINE = 101, 201
 #: Fewest and most bars of the risks of one outcome; between them, there are twice as many as the root of the rows.
 FEWEST_BARS, MOST_BARS = 10, 40
-#: Words for outcomes 0 and 1 of an event, and of whether a prediction is right.
-OUTCOMES = {True: ("no event", "event"), False: ("wrong", "right")}
 
 
 @dataclass(frozen=True, eq=False)
@@ -264,55 +263,38 @@ class RiskPoints:
     """Content of the plot of risks by outcome."""
 
     edges: Floats  # of the bars, shape (n_bars + 1,)
-    share: Floats  # of the rows, or their weight, with outcome 0 and 1, by bar, shape (2, n_bars); NaN without rows
-    median: Floats  # risk of the rows with outcome 0 and 1, shape (2,); NaN without rows
+    share: Floats  # of the (weighted) rows with outcome 0 and 1, by bar, shape (2, n_bars); 0 without rows
+    median: Floats  # smallest risk that half of these rows do not exceed, shape (2,); NaN without rows
 
 
 def risk_points(evaluation: Evaluation) -> RiskPoints:
     """Compute the values that `plot_risk_distributions` draws."""
     ranks = evaluation.counts.ranks
     if ranks is None:
-        raise ValueError(
-            "`evaluation` must hold the order of the rows, which counts in bins do not: make it from rows, with "
-            "`bayescal.evaluate(y_true, y_prob)`."
-        )
-    risk, weight = ranks.middle, ranks.weight
+        raise ValueError("`evaluation` must be made from rows, with `bayescal.evaluate(y_true, y_prob)`; not counts.")
+    risk = ranks.middle
     low, high = float(risk[0]), float(risk[-1])
     if high - low > diagram.CROWDED_RANGE:
         low, high = 0.0, 1.0
     elif high == low:
         low, high = max(low - 0.05, 0.0), min(high + 0.05, 1.0)
-    fewest = float(ranks.rows[ranks.rows > 0].min())
-    edges = np.linspace(low, high, int(np.clip(2 * np.sqrt(fewest), FEWEST_BARS, MOST_BARS)) + 1)
-    sums = np.stack([np.histogram(risk, edges, weights=each)[0] for each in weight])
-    share = np.divide(sums, ranks.total[:, None], out=np.full_like(sums, np.nan), where=ranks.total[:, None] > 0)
-    return RiskPoints(edges, share, np.array([_median(risk, each) for each in weight]))
-
-
-def _median(values: Floats, weight: Floats) -> float:
-    """Return the median of weighted values in increasing order; halfway between two of them if each ends one half."""
-    used = weight > 0
-    if not used.any():
-        return float("nan")
-    values, below = values[used], np.cumsum(weight[used])
-    at = int(np.searchsorted(below, below[-1] / 2))
-    last = min(at + 1, len(values) - 1) if below[at] == below[-1] / 2 else at
-    return float(values[at] + values[last]) / 2
+    bars = np.clip(2 * np.sqrt(ranks.rows[ranks.rows > 0].min()), FEWEST_BARS, MOST_BARS)
+    edges = np.linspace(low, high, int(bars) + 1)
+    sums = np.stack([np.histogram(risk, edges, weights=each)[0] for each in ranks.weight])
+    median = [
+        np.quantile(risk, 0.5, weights=each, method="inverted_cdf") if each.any() else np.nan for each in ranks.weight
+    ]
+    return RiskPoints(edges, sums / np.maximum(ranks.total, np.finfo(np.float64).tiny)[:, None], np.array(median))
 
 
 @public
 def plot_risk_distributions(
-    evaluation: Evaluation | ClinicalSummary,
-    ax: "Axes | None" = None,
-    *,
-    thresholds: Any = None,
-    event_color: Any = None,
-    other_color: Any = None,
+    evaluation: Evaluation | ClinicalSummary, ax: "Axes | None" = None, *, thresholds: Any = None
 ) -> "Axes":
     """Draw the distribution of the predicted risks of the rows with event, and mirrored below it of those without.
 
-    The better the two are separated, the better the model discriminates. Bars are shares of the rows of one outcome, so
-    that both sides have the same area also if events are rare. Lines mark the medians.
+    The better a model discriminates, the less the two overlap. Bars are shares of the rows of one outcome, so that both
+    sides have the same area also if events are rare. Solid lines mark the medians.
 
     Parameters
     ----------
@@ -320,86 +302,55 @@ def plot_risk_distributions(
         From `evaluate`, made from rows; or from `bayescal.clinical.summary` of one model, whose `thresholds` are then
         marked. Of several models, pass ``summary[name].evaluation``.
     thresholds : float or array-like of float, optional
-        Thresholds of treatment to mark, in [0, 1].
-    event_color, other_color : color, optional
-        Colours of the rows with event, and of the others. Default colours are lighter on a dark background.
-
-    Returns
-    -------
-    matplotlib Axes
-        `ax`, or the new one.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If `evaluation` is neither, holds several models or only counts in bins; if thresholds lie outside [0, 1].
+        Thresholds of treatment to mark, strictly increasing in [0, 1).
 
     Notes
     -----
-    Van Calster et al. [1]_ count this plot among the essential ones for a prediction model. The axis runs from 0 to 1
-    unless all risks lie within 0.35. With the target ``top-label`` or ``confidence``, an event is a right prediction.
-
-    References
-    ----------
-    .. [1] B. Van Calster et al. (2025), "Evaluation of performance measures in predictive artificial intelligence
-       models to support medical decisions: overview and guidance", The Lancet Digital Health 7, 100916.
+    B. Van Calster et al. (2025), The Lancet Digital Health 7, 100916, count this plot among the essential ones for a
+    prediction model. With the target ``top-label`` or ``confidence``, an event is a right prediction.
 
     Examples
     --------
     >>> import bayescal as bc
     >>> from matplotlib.figure import Figure
-    >>> ev = bc.evaluate([0, 0, 0, 1, 1], [0.1, 0.2, 0.4, 0.3, 0.8], rng=1)
+    >>> ev = bc.evaluate([0, 0, 0, 1, 1, 1], [0.1, 0.2, 0.4, 0.3, 0.6, 0.8], rng=1)
     >>> ax = bc.clinical.plot_risk_distributions(ev, Figure().subplots(), thresholds=0.25)
     >>> ax.get_title("left")
-    'Median risk 0.55 with event, 0.20 without'
+    'Median 0.60 with event, 0.20 without'
     """
     if isinstance(evaluation, ClinicalSummary):
         if thresholds is None and evaluation.net_benefit is not None:
             thresholds = evaluation.net_benefit.thresholds
         evaluation = evaluation.evaluation
     _checks.instance("evaluation", evaluation, Evaluation, "; make one with `bayescal.evaluate(y_true, y_prob)`.")
-    marked = np.atleast_1d(_checks.probabilities("thresholds", [] if thresholds is None else thresholds))
+    marked = [] if thresholds is None else as_thresholds(thresholds).tolist()
     points = risk_points(evaluation)
     ax = drawing.axes_or_new(ax, figsize=(5.0, 4.2))
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
     from matplotlib.ticker import FuncFormatter
 
-    small, default = drawing.is_small(ax, *diagram.ROOM), drawing.palette(ax)
-    colors = (
-        _checks.color("other_color", other_color, default.blue),
-        _checks.color("event_color", event_color, default.orange),
-    )
-    names = OUTCOMES[evaluation.counts.target == "event"]
-    entries: list[tuple[Any, str]] = []
-    for outcome, side in ((1, 1.0), (0, -1.0)):
-        share, color = np.nan_to_num(points.share[outcome]), colors[outcome]
-        ax.stairs(side * share, points.edges, fill=True, color=color, alpha=0.7, zorder=2, gid=names[outcome])
+    small, colors = drawing.is_small(ax, *diagram.ROOM), drawing.palette(ax)
+    style: dict[str, Any] = {"color": colors.grey, "linewidth": 1.0, "linestyle": (0, (1, 1.5))}
+    entries: list[tuple[Any, str]] = [(Line2D([], [], color=colors.grey, linewidth=2.0), "median")]
+    for outcome, side, color, name in ((1, 1.0, colors.orange, "event"), (0, -1.0, colors.blue, "no event")):
+        share = points.share[outcome]
+        ax.stairs(side * share, points.edges, fill=True, color=color, alpha=0.7, zorder=2, gid=name)
         ends = [0.0, side * 1.08 * float(share.max())]
-        if np.isfinite(points.median[outcome]):
-            ax.plot([points.median[outcome]] * 2, ends, color=color, linewidth=2.0, zorder=4, gid=f"median {outcome}")
-        entries.append((Patch(color=color, alpha=0.7, linewidth=0), names[outcome]))
-    entries.append((Line2D([], [], color=default.grey, linewidth=2.0), "median"))
-    for i, t in enumerate(marked.tolist()):
-        ax.axvline(t, color=default.grey, linewidth=1.0, linestyle=(0, (1, 1.5)), zorder=3, gid=f"threshold {i}")
-    if len(marked):
-        line = Line2D([], [], color=default.grey, linewidth=1.0, linestyle=(0, (1, 1.5)))
-        entries.append((line, "threshold" + "s" * (len(marked) > 1)))
-    ax.axhline(0, color=default.grey, linewidth=1.0, zorder=3)
+        ax.plot([points.median[outcome]] * 2, ends, color=color, linewidth=2.0, zorder=4, gid=f"median {outcome}")
+        entries.insert(1 - outcome, (Patch(color=color, alpha=0.7, linewidth=0), name))
+    for i, t in enumerate(marked):
+        ax.axvline(t, zorder=3, gid=f"threshold {i}", **style)
+    if marked:
+        entries.append((Line2D([], [], **style), "threshold" + "s" * (len(marked) > 1)))
+    ax.axhline(0, color=colors.grey, linewidth=1.0, zorder=3)
     ax.yaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * abs(share):g} %"))
     ax.set_xlim(min([points.edges[0], *marked]), max([points.edges[-1], *marked]))
-    ax.set_xlabel("predicted risk" if names[1] == "event" else wording.axis_words(evaluation.counts.target)[0])
-    ax.set_ylabel("share of rows with outcome")
+    ax.set(xlabel=wording.axis_words(evaluation.counts.target)[0], ylabel="share of the rows of an outcome")
     ax.spines[["right", "top"]].set_visible(False)
-    above = drawing.key_above(ax, entries, small=small)
-    drawing.titled(ax, _medians(points.median, names), [], above=above, small=small)
+    least = np.nanmin(np.where(points.median > 0, points.median, np.nan), initial=1.0)
+    digits = max(2, int(np.ceil(1 - np.log10(least))))  # two of the smaller median
+    without, with_event = (_render.number(m, digits) if np.isfinite(m) else "-" for m in points.median)
+    title = f"Median {with_event} with event, {without} without"
+    drawing.titled(ax, title, [], above=drawing.key_above(ax, entries, small=small), small=small)
     return drawing.finished(ax, small=small)
-
-
-def _medians(median: Floats, names: tuple[str, str]) -> str:
-    """State the medians of both outcomes in words."""
-    d = _render.interval_decimals(*np.sort(median), 2) if np.isfinite(median).all() else 2
-    said = [_render.number(each, d) if np.isfinite(each) else "-" for each in median]
-    if names[1] == "event":
-        return f"Median risk {said[1]} with event, {said[0]} without"
-    return f"Median confidence {said[1]} of right predictions, {said[0]} of wrong ones"

@@ -70,10 +70,7 @@ def of_rows(n_rows: int, effective: float, *, weighted: bool) -> str:
 def one_outcome(n_rows: int, n_events: int) -> str:
     """State that quantities are missing because all rows have one outcome."""
     missing = "row without event" if n_events else "event"
-    return (
-        f"No AUC and no scaled Brier score: {n_events} of {n_rows} rows are events, and both need at least 1 more "
-        f"{missing}."
-    )
+    return f"No AUC and no scaled Brier score: {n_events} of {n_rows} rows are events; both need 1 more {missing}."
 
 
 def few_events(n_rows: int, n_events: int) -> list[str]:

@@ -120,17 +120,17 @@ def _unshrunk(
 
     `cells` are draws of the mean losses of outcome 0 and of outcome 1, each of shape (n_draws, n_bins).
     """
-    of_bins = mean_over_cells(bin_draws.mass, bin_draws.accuracy, cells)
+    of_bins = _mean_over_cells(bin_draws.mass, bin_draws.accuracy, cells)
     draws = _of_clusters(counts, score, len(of_bins), rng)
     if draws is None:
         if stored_rows(counts) is not None:  # accuracies vary with the class frequencies of each draw
             return of_bins
         accuracy = rng.beta(*dirichlet_posterior(counts).accuracy_parameters, size=bin_draws.accuracy.shape)
-        draws = mean_over_cells(bin_draws.mass, accuracy, cells)
+        draws = _mean_over_cells(bin_draws.mass, accuracy, cells)
     return with_ranks_of(of_bins, draws)
 
 
-def mean_over_cells(mass: Floats, accuracy: Floats, cells: Iterable[Floats]) -> Floats:
+def _mean_over_cells(mass: Floats, accuracy: Floats, cells: Iterable[Floats]) -> Floats:
     """Average draws of the mean losses of outcome 0 and of outcome 1, shape (n_draws, n_bins), over both and bins."""
     score = np.zeros(len(mass))
     for share, of_outcome in zip((1 - accuracy, accuracy), cells, strict=True):
@@ -317,11 +317,12 @@ def joint_log_scores(
 def _joint_scores(
     score: _Score, counts: Sequence[Counts], pairs: Mapping[tuple[int, int], Paired], n_draws: int, rng: Any
 ) -> Floats | None:
-    losses, rows = [_losses(c, score) for c in counts], min(c.effective_rows for c in counts)
+    rows = min(c.effective_rows for c in counts)
     if rows < LEAST_ROWS:
         return None
     mean, covariance, same = _moments(score, counts, pairs)
     if clusters_of(counts[0]) is not None:
+        losses = [_losses(c, score) for c in counts]
         covariance, rows = covariance_over_clusters(counts, losses, pairs, score.member)
     generator = _checks.generator(rng)
     deviation = generator.standard_normal((n_draws, len(counts))) @ symmetric_root(covariance)
@@ -337,14 +338,6 @@ def _moments(
     mean = np.array([sums.total.sum() for sums in losses]) / weight
     square = np.array([sums.squares.sum() for sums in losses]) / weight
     return mean, *_covariance(np.maximum(square - mean * mean, 0.0), pairs, score)
-
-
-def squared_errors_of(counts: Counts) -> LossSums:
-    """Return the sums of squared errors; refuse counts without them."""
-    return _losses(counts, _BRIER)
-
-
-moments_of_squared_errors = partial(_moments, _BRIER)
 
 
 def _covariance(variance: Floats, pairs: Mapping[tuple[int, int], Paired], score: _Score) -> tuple[Floats, list[int]]:

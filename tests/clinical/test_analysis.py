@@ -122,10 +122,10 @@ def test_few_rows_have_a_logistic_curve_and_one_outcome_has_no_auc(data, rows_of
     survivors = bc.clinical_summary(np.zeros(200, int), data.p[:200] / 10, rng=1)
     assert "auc" not in rows_of(survivors)
     assert "scaled_brier_score" not in rows_of(survivors)
-    words = "No AUC and no scaled Brier score: 0 of 200 rows are events, and both need at least 1 more event."
+    words = "No AUC and no scaled Brier score: 0 of 200 rows are events; both need 1 more event."
     assert words in survivors.remarks
     dead = bc.clinical_summary(np.ones(50, int), data.p[:50], draws=50, rng=1)
-    assert any("50 of 50 rows are events, and both need at least 1 more row without" in each for each in dead.remarks)
+    assert any("50 of 50 rows are events; both need 1 more row without" in each for each in dead.remarks)
     assert sum("All rows have outcome 0" in remark for remark in survivors.remarks) == 1
     assert survivors.sentence().startswith("200 rows with 0 events (0.0 %). Mean predicted risk ")
     assert "slope" not in survivors.sentence()

@@ -11,9 +11,10 @@ from bayescal.clinical.page import clinical_picture
 @pytest.mark.slow
 def test_page_and_picture_show_curves_and_decisions(tmp_path, pair, data):
     text = pair.to_html(tmp_path / "page.html").read_text(encoding="utf-8")
-    for words in ("Clinical summary", "Calibration curve: new", "Calibration curve: old", "Decision curves", "c-stat"):
+    titles = ("Calibration curve: new", "Calibration curve: old", "Decision curves", "Predicted risks by outcome: old")
+    for words in ("Clinical summary", "c-stat", *titles):
         assert words in text
-    assert text.count("<svg") == 3
+    assert text.count("<svg") == 5
     assert len(clinical_picture(pair).subfigs) == 3
     titles = [each.get_suptitle() for each in clinical_picture(pair).subfigs]
     assert titles == ["new", "old", ""]

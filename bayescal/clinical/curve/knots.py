@@ -22,8 +22,6 @@ LEAST_ROWS = 5 * (1 - 1e-12)
 AT_KNOT = 1e-9
 #: Largest number of scores that are knots each.
 MOST_SCORES = 200
-#: Distance that rates of a line keep from 0 and 1.
-SATURATED = 1e-15
 
 
 def merge_to_knots(steps: Steps, n_bins: int) -> MergedCounts:
@@ -51,11 +49,7 @@ def merge_to_knots(steps: Steps, n_bins: int) -> MergedCounts:
 
 
 def scores_as_knots(steps: Steps) -> MergedCounts:
-    """Make a knot of each score, or of each of `MOST_SCORES` bins if there are more scores.
-
-    Weights have one scale in all knots, their sum over their sum of squares, because a knot of one row shows nothing
-    about the others.
-    """
+    """Make a knot of each score, of at most `MOST_SCORES` bins, in which weights have the same scale."""
     each = np.arange(1, len(steps)) if len(steps) <= MOST_SCORES else ends_of_equal_weight(steps, MOST_SCORES)
     knots = merge_between(steps, each)
     return replace(knots, weight_sq=knots.weight * (knots.weight_sq.sum() / knots.weight.sum()))
@@ -95,7 +89,7 @@ def rates_at(knots: BinDraws, score: Floats, apart: Bools, *, logistic: bool = F
     that are lines on the logit scale (`logistic`) are interpolated there, which is exact.
     """
     used = np.ones_like(apart) if apart.all() else ~apart
-    scale = _log_odds if logistic else _angle
+    scale = logit if logistic else _angle
     knot_angle, angle = scale(knots.confidence[0, used]), scale(score)
     error = scale(knots.accuracy[:, used]) - knot_angle
     after = np.clip(np.searchsorted(knot_angle, angle), 1, max(len(knot_angle) - 1, 1))
@@ -107,10 +101,6 @@ def rates_at(knots: BinDraws, score: Floats, apart: Bools, *, logistic: bool = F
     for knot in np.flatnonzero(apart):
         rates[:, np.abs(score - knots.confidence[0, knot]) <= AT_KNOT] = knots.accuracy[:, [knot]]
     return rates
-
-
-def _log_odds(probability: Floats) -> Floats:
-    return logit(probability, SATURATED)
 
 
 def _angle(probability: Floats) -> Floats:

@@ -297,6 +297,8 @@ class CurvePosterior:
     contradicted: bool = False  # whether rows contradict a score of exactly 0 or 1
     within: bool = False  # whether such rows are in a knot that also has other scores
 
+    logistic = False
+
     @property
     def prior(self) -> str:
         """The prior as text; empty for the default."""
@@ -397,7 +399,11 @@ class CurvePosterior:
     def sample(self, n_draws: int = 4000, *, rng: Any = None) -> BinDraws:
         """Draw rates of all knots from the pool and Dirichlet masses, (n_draws, n_knots); confidences are fixed."""
         rng = _checks.generator(rng)
-        counts, apart, shares = self.counts, self.apart, self._shares
+        counts, apart = self.counts, self.apart
+        everything, others = self._exact
+        shares = {EVERYTHING: everything, EXACT: others}
+        shares |= {SMOOTH: sum(self.families[SMOOTH].values())} if SMOOTH in self.families else {}
+        shares |= {key: p for key, p in self.probabilities.items() if key not in (EXACT, *DEVIATIONS)}
         size = np.bincount(allot(np.array(list(shares.values())), n_draws, rng), minlength=len(shares))
         accuracy = np.empty((n_draws, len(apart)))
         described = [
@@ -409,16 +415,9 @@ class CurvePosterior:
         mass = rng.dirichlet(counts.effective_n, n_draws)
         return BinDraws(mass, accuracy[rng.permutation(n_draws)], counts.mean_confidence[None], counts.occupied, mass)
 
-    @property
-    def _shares(self) -> dict[str, float]:
-        """Shares of the draws by what is drawn at once, those in which all knots are exact first."""
-        everything, others = self._exact
-        shares = {EVERYTHING: everything, EXACT: others, SMOOTH: sum(self.families[SMOOTH].values())}
-        return shares | {key: p for key, p in self.probabilities.items() if key not in (EXACT, *DEVIATIONS)}
-
     def rates(self, bins: BinDraws, score: Floats) -> Floats:
         """Return the draws of the curve at scores, given those of its knots; see `rates_at`."""
-        return rates_at(bins, score, self.apart)
+        return rates_at(bins, score, self.apart, logistic=self.logistic)
 
     def _draw(self, key: str, share: float, count: int, rng: Generator) -> Floats:
         """Draw the rates of the knots that are not apart from one sub-model, or from the smooth family."""

@@ -11,7 +11,7 @@ from bayescal import _checks, _presented, _render
 from bayescal._arrays import Floats
 from bayescal._meant import public
 from bayescal.clinical.curve.knots import AT_END, merge_to_knots, scores_as_knots
-from bayescal.clinical.curve.logistic import LOGISTIC, LogisticCurvePosterior, logistic_curve_posterior
+from bayescal.clinical.curve.logistic import LOGISTIC, LogisticCurvePosterior
 from bayescal.clinical.curve.posterior import PRIOR_EXACT, PRIOR_ODDS, CurvePosterior, curve_posterior
 from bayescal.data.columns import column, numbers
 from bayescal.draws import BinDraws, Draws
@@ -395,12 +395,13 @@ def curve_of(
     draws = _checks.whole_number("draws", draws, 2)
     effective = effective_number(steps.weight, steps.weight_sq)
     _require_rows("y_true", int(steps.n_rows.sum()))
-    logistic = not enough_rows(effective)
+    logistic = effective * (1 + 1e-12) < LEAST_ROWS
     wanted = min(BINS, int(effective * (1 + 1e-12)) // ROWS_PER_BIN)
     against = _contradicted(steps)
     knots = scores_as_knots(steps) if logistic else merge_to_knots(steps, wanted)
     within = against > 0 and _contradicted_within(knots, against if steps.weighted else against / effective)
-    make = logistic_curve_posterior if logistic else curve_posterior
+    make = LogisticCurvePosterior if logistic else curve_posterior
+    exact = _checks.fraction("prior_exact", exact, or_zero=True)
     posterior = make(knots, prior_exact=exact, contradicted=against > 0, within=within)
     cell = np.minimum((steps.score * CELLS).astype(np.intp), CELLS - 1)
     distribution = np.bincount(cell, steps.weight, CELLS) / steps.weight.sum()
@@ -423,11 +424,6 @@ def _contradicted_within(knots: MergedCounts, share: float) -> bool:
     return share - float(inside[at_end].sum()) > NEGLIGIBLE
 
 
-def enough_rows(effective: float) -> bool:
-    """Return whether a calibration curve has enough (effective) rows."""
-    return effective * (1 + 1e-12) >= LEAST_ROWS
-
-
 def _one_number(score: Any) -> float:
     if isinstance(score, bool) or np.ndim(score) or not isinstance(np.asarray(score).item(), int | float):
         raise TypeError(f"`score` must be one number, not {_checks.quoted(score)}; for several, `cv.rates(scores)`.")
@@ -441,20 +437,15 @@ def _require_rows(name: str, n_rows: int) -> None:
 
 def _about_few_rows(posterior: LogisticCurvePosterior) -> list[str]:
     """State the shape of a logistic curve, and that outcomes are separated."""
-    rows = posterior.counts.effective_rows
     effective = " effective" * posterior.counts.weighted
-    missing = max(int(np.ceil(LEAST_ROWS - rows - 1e-9)), 1)
-    rows_words = f"{effective} row{'s' * (missing > 1)}"
-    texts = [
+    missing = max(int(np.ceil(LEAST_ROWS - posterior.counts.effective_rows - ROUNDING)), 1)
+    shape = (
         f"With fewer than {LEAST_ROWS}{effective} rows the curve is logistic: an intercept and a slope determine it, "
-        f"and errors of another shape average out. Other shapes need {missing} more{rows_words}."
+        "and errors of another shape average out. "
+    )
+    return [f"{shape}Other shapes need {missing} more{effective} row{'s' * (missing > 1)}."] + posterior.separated * [
+        "One score separates all rows of outcome 0 from those of outcome 1: the prior alone limits the slope."
     ]
-    if posterior.separated:
-        texts.append(
-            "One score separates all rows of outcome 0 from those of outcome 1: the rows set no upper limit to the "
-            "size of the slope, and the prior does."
-        )
-    return texts
 
 
 def _about_outcomes(counts: MergedCounts, contradicted: float) -> list[str]:

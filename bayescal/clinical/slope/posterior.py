@@ -8,7 +8,7 @@ functionals of intercept, slope and the logits.
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -48,24 +48,13 @@ JEFFREYS, FLAT = "jeffreys", "flat"
 MOST_GROUPS = 48
 
 
-class Logits(Protocol):
-    """Rows by logit: all that a posterior of intercept and slope depends on, arrays of shape (n_cells,)."""
+class Logits(NamedTuple):
+    """Rows by logit, all that a posterior of intercept and slope depends on, as `LogitCounts` has them."""
 
-    @property
-    def logit(self) -> Floats:
-        """Logits, increasing."""
-
-    @property
-    def n(self) -> Floats:
-        """Effective rows."""
-
-    @property
-    def k(self) -> Floats:
-        """Effective rows with outcome 1."""
-
-    @property
-    def certain_events(self) -> float:
-        """Effective rows of outcome 1 with a probability of exactly 1."""
+    logit: Floats  # (n_cells,), increasing
+    n: Floats  # effective rows
+    k: Floats  # effective rows with outcome 1
+    certain_events: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -103,7 +92,7 @@ class RecalibrationPrior:
         return f"prior shift ~ Normal(0, {self.shift_sd:g}), slope ~ Normal(1, {self.slope_sd:g})"
 
 
-def in_the_large(counts: Logits, lines: Floats, *, rng: Generator) -> Floats:
+def in_the_large(counts: LogitCounts | Logits, lines: Floats, *, rng: Generator) -> Floats:
     r"""Draw the calibration in the large: the shift of the logits after which the mean probability is the event rate.
 
     For each draw of intercept a and slope b, shape (n_draws, 2), and of the distribution q of the logits x (a Bayesian
@@ -132,7 +121,7 @@ def in_the_large(counts: Logits, lines: Floats, *, rng: Generator) -> Floats:
     return shift
 
 
-def observed_expected(counts: Logits, lines: Floats, *, rng: Generator) -> Floats:
+def observed_expected(counts: LogitCounts | Logits, lines: Floats, *, rng: Generator) -> Floats:
     r"""Draw the ratio of observed to expected events: the event rate, divided by the mean probability.
 
     It is :math:`\sum q\,\mathrm{expit}(a + b x) / \sum q\,\mathrm{expit}(x)` for each draw of (a, b), shape (n_draws,
@@ -169,7 +158,7 @@ def _merged(x: Floats, n: Floats) -> tuple[Floats, Floats]:
 class RecalibrationPosterior:
     """Posterior of intercept and slope on a grid; made by `recalibration_posterior`."""
 
-    counts: Logits
+    counts: LogitCounts | Logits
     prior: RecalibrationPrior
     lever: float  # mean logit, weighted by the information at the mode; t is the logit of the event rate there
     t: Floats  # coordinates of the grid, shape (FINE,)
@@ -271,7 +260,7 @@ def recalibration_posterior(counts: LogitCounts, *, prior: Any = WEAK) -> Recali
     return posterior
 
 
-def posterior_of_logits(counts: Logits, prior: RecalibrationPrior) -> RecalibrationPosterior:
+def posterior_of_logits(counts: LogitCounts | Logits, prior: RecalibrationPrior) -> RecalibrationPosterior:
     """Compute the posterior on a grid of rows that were checked; with a Normal prior, also of equal logits."""
     density = _Density.of(counts, prior)
     t, b, log_density = _placed(density)
@@ -323,7 +312,7 @@ class _Density:
     sds: tuple[float, float]
 
     @classmethod
-    def of(cls, counts: Logits, prior: RecalibrationPrior) -> "_Density":
+    def of(cls, counts: LogitCounts | Logits, prior: RecalibrationPrior) -> "_Density":
         """Find the mode, and the lever that makes t and b uncorrelated there."""
         x, n, k = counts.logit, counts.n, counts.k
         stated = n * expit(x) * expit(-x)

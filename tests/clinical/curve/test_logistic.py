@@ -144,3 +144,14 @@ def test_many_rows_of_little_weight():
     assert cv.counts.effective_rows == pytest.approx(weights.sum() ** 2 / (weights @ weights))
     rc = bc.clinical.recalibration(y, expit(x), weights=weights, rng=1)
     assert cv.posterior.line.moments("slope")[0] == pytest.approx(rc.posterior.moments("slope")[0], abs=0.02)
+
+
+def test_its_model_in_pymc_is_the_line(few):
+    """The options of pooled curves do not belong to it; scores of exactly 0 or 1 have no line."""
+    pytest.importorskip("pymc")
+    model = bc.pymc_model(few)
+    assert {each.name for each in model.free_RVs} == {"shift", "slope", "rate"}
+    with pytest.raises(ValueError, match="`form` is an option of"):
+        bc.pymc_model(few, form="smooth")
+    with pytest.raises(ValueError, match="must have scores between 0 and 1"):
+        bc.pymc_model(bc.clinical.calibration_curve([0, 1, 0, 1], [0.0, 1.0, 0.3, 0.5], draws=10, rng=1))
