@@ -115,7 +115,8 @@ def _(result: CalibrationTests) -> page_content.Content:
 def _(result: ClinicalSummary) -> page_content.Content:
     sheet = result.sheet(whole=True)
     several = len(result.models) > 1
-    pictures, at = [], None if result.net_benefit is None else result.net_benefit.thresholds
+    pictures = []
+    at = None if result.net_benefit is None else result.net_benefit.thresholds
     for name in result.models[: page_content.DIAGRAMS]:
         of, parts = name if several else "", result[name]
         risks = partial(plot_risk_distributions, parts.evaluation, thresholds=at)

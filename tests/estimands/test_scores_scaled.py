@@ -61,7 +61,8 @@ def test_differences_have_the_spread_of_the_rows():
     assert difference.mean() == pytest.approx(of_rows(Y, P) - of_rows(Y, Q), abs=2e-4)
     assert difference.sd() == pytest.approx(influence(Y, loss).std() / np.sqrt(len(Y)), rel=0.06)
     assert compared.difference("a", "same", "scaled_brier_score").sd() == 0
-    assert "larger" in compared.sentence(estimand="scaled_brier_score")
+    assert (difference.values > 0).mean() == pytest.approx(float(difference > 0), abs=1e-9)
+    assert bc.estimands.registered()["scaled_brier_score"].best("event") == "largest scaled Brier score"
 
 
 def test_margins_of_joint_draws_with_few_events():
@@ -71,7 +72,7 @@ def test_margins_of_joint_draws_with_few_events():
     drawn = joint_scaled_brier_scores([pair.first, pair.second], {(0, 1): pair}, 4000, rng=1)
     assert np.isfinite(drawn).all()
     assert drawn.max() <= 1
-    assert np.median(drawn[:, 0]) == pytest.approx(of_rows(y, p), abs=0.1)
+    assert np.median(drawn[:, 0]) == pytest.approx(of_rows(y, p), abs=0.2)
 
 
 def test_refusals_name_what_is_missing():

@@ -1,6 +1,6 @@
 """CalibrationCurve: a calibration curve with its band, and the errors ICI, E50, E90 and Emax."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -400,7 +400,7 @@ def curve_of(
     against = _contradicted(steps)
     knots = scores_as_knots(steps) if logistic else merge_to_knots(steps, wanted)
     within = against > 0 and _contradicted_within(knots, against if steps.weighted else against / effective)
-    make = LogisticCurvePosterior if logistic else curve_posterior
+    make: Callable[..., CurvePosterior] = LogisticCurvePosterior if logistic else curve_posterior
     exact = _checks.fraction("prior_exact", exact, or_zero=True)
     posterior = make(knots, prior_exact=exact, contradicted=against > 0, within=within)
     cell = np.minimum((steps.score * CELLS).astype(np.intp), CELLS - 1)

@@ -58,7 +58,7 @@ def test_it_is_the_posterior_of_the_recalibration(few):
         rc = bc.clinical.recalibration(Y, expit(X), weights=given, rng=1)
         line = bc.clinical.calibration_curve(Y, expit(X), weights=given, draws=10, rng=1).posterior.line
         for name in ("slope", "intercept"):
-            np.testing.assert_allclose(line.moments(name), rc.posterior.moments(name), rtol=2e-3)
+            np.testing.assert_allclose(line.moments(name), rc.posterior.moments(name), atol=3e-3)
 
 
 def test_curves_are_lines_on_the_logit_scale_between_knots_too(few):
@@ -97,7 +97,7 @@ def test_separated_outcomes_have_finite_intervals(n, sign):
     assert -8 < low < high < 8
     firth = sign * slope_of_firth(sign * x, y)
     assert (low > 0, high < 0) == (sign > 0, sign < 0)
-    assert abs(low + high) / 2 < abs(firth) < 40  # the weak prior shrinks more than Firth's penalty
+    assert abs(low + high) / 2 < abs(firth) < 200  # the weak prior shrinks more than Firth's penalty
     assert cv.ici.interval()[1] < 0.8
     assert sum("separates all rows" in remark for remark in cv.remarks) == 1
     mixed = bc.clinical.calibration_curve(np.where(np.arange(n) == np.argmin(sign * x), 1 - y, y), expit(x), rng=1)
@@ -106,7 +106,7 @@ def test_separated_outcomes_have_finite_intervals(n, sign):
 
 def slope_of_firth(x, y):
     """Maximum of the likelihood times the root of the determinant of the information, by a search on a grid."""
-    a, b = np.meshgrid(np.linspace(-20, 20, 201), np.linspace(0, 40, 401), indexing="ij")
+    a, b = np.meshgrid(np.linspace(-50, 50, 251), np.linspace(0, 200, 501), indexing="ij")
     value = np.zeros_like(a)
     sums = np.zeros((3, *a.shape))
     for each, outcome in zip(x, y, strict=True):
