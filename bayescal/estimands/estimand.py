@@ -19,8 +19,9 @@ Better = Literal["smaller", "larger", "nearest zero"]
 #: What an estimand may need besides draws of the bins: members of the counts with sums of losses; "outcomes" are rows
 #: with both outcomes, "predictions" rows whose outcome is whether a prediction is right, and "thresholds" the edges of
 #: bins that are closed on the left, for rows that are not in clusters; "labelled rows" are rows of the population with
-#: observed outcomes, not those of another population or of a judge.
-NEEDS = (*KINDS, "outcomes", "predictions", "thresholds", "labelled rows")
+#: observed outcomes, not those of another population or of a judge; "event rate" are rows with both outcomes that are
+#: not in clusters.
+NEEDS = (*KINDS, "outcomes", "predictions", "thresholds", "labelled rows", "event rate")
 #: What the ranks of rows in clusters must hold, by need.
 OF_CLUSTERS = {"outcomes": "design_effect", "labelled rows": "by_cluster"}
 MOST_BINS = 200  #: Most bins whose edges are thresholds: the time grows with their square.
@@ -71,7 +72,7 @@ class Estimand:
         What the function needs besides the bins: ``"losses"`` (squared errors), ``"log_losses"``, ``"outcomes"`` (rows
         with both outcomes), ``"predictions"`` (rows whose outcome is whether a prediction is right), ``"thresholds"``
         (edges of bins that are closed on the left, and independent rows), ``"labelled rows"`` (observed outcomes of the
-        population itself), or nothing.
+        population itself), ``"event rate"`` (independent rows with both outcomes), or nothing.
     reported : bool, default True
         Whether the table of every evaluation includes it.
     plug_in : callable, optional
@@ -333,7 +334,9 @@ class Estimand:
             return False
         if "labelled rows" in self.needs and not (counts.occupied.any() and all_labelled(counts)):
             return False
-        if "outcomes" in self.needs and not 0 < counts.effective_k.sum() < counts.effective_n.sum():
+        if self.needs & {"outcomes", "event rate"} and not 0 < counts.effective_k.sum() < counts.effective_n.sum():
+            return False
+        if "event rate" in self.needs and clusters_of(counts):
             return False
         held = [name for need, name in OF_CLUSTERS.items() if need in self.needs]
         if clusters_of(counts) and any(getattr(counts.ranks, name, None) is None for name in held):

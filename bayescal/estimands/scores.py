@@ -94,16 +94,20 @@ def brier_score(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draw
     >>> bc.estimands.brier_score(bc.dirichlet_posterior(counts).sample(4000, rng=1), counts, rng=1).interval(0.95)
     (0.16..., 0.17...)
     """
-    mean, sd, least, most = mean_losses(counts)
     generator = _checks.generator(rng)
+    cells = sample_mean_losses(counts, bin_draws.accuracy.shape, generator)
+    return Draws(_unshrunk(_BRIER, bin_draws, counts, cells, generator), "brier_score")
 
-    def of_cells(outcome: int) -> Floats:
-        losses = generator.standard_normal(bin_draws.accuracy.shape)
-        losses *= sd[outcome]
-        losses += mean[outcome]
-        return np.clip(losses, least[outcome], most[outcome], out=losses)
 
-    return Draws(_unshrunk(_BRIER, bin_draws, counts, list(map(of_cells, (0, 1))), generator), "brier_score")
+def sample_mean_losses(counts: Counts, shape: tuple[int, ...], rng: Generator) -> list[Floats]:
+    """Draw the mean squared error of both outcomes in each bin, (n_draws, n_bins), as described for `brier_score`."""
+    cells = []
+    for mean, sd, least, most in zip(*mean_losses(counts), strict=True):
+        losses = rng.standard_normal(shape)
+        losses *= sd
+        losses += mean
+        cells.append(np.clip(losses, least, most, out=losses))
+    return cells
 
 
 def _unshrunk(score: _Score, bins: BinDraws, counts: Counts, cells: Sequence[Floats], rng: Generator) -> Floats:
@@ -288,15 +292,12 @@ def _joint_scores(score: _Score, counts: Sequence[Counts], pairs: Pairs, n_draws
     shrunk towards confidences, because shrinkage could change the scores of two classifiers by more than their
     difference.
     """
-    weight = np.array([float(c.weight.sum()) for c in counts])
     rows = min(c.effective_rows for c in counts)
     if rows < LEAST_ROWS:
         return None
-    losses = [_losses(c, score) for c in counts]
-    mean = np.array([sums.total.sum() for sums in losses]) / weight
-    square = np.array([sums.squares.sum() for sums in losses]) / weight
-    covariance, same = _covariance(np.maximum(square - mean * mean, 0.0), pairs, score)
+    mean, covariance, same = _moments(score, counts, pairs)
     if clusters_of(counts[0]) is not None:
+        losses = [_losses(c, score) for c in counts]
         covariance, rows = covariance_over_clusters(counts, losses, pairs, score.member)
     generator = _checks.generator(rng)
     deviation = generator.standard_normal((n_draws, len(counts))) @ symmetric_root(covariance)
@@ -305,6 +306,14 @@ def _joint_scores(score: _Score, counts: Sequence[Counts], pairs: Pairs, n_draws
 
 
 joint_brier_scores, joint_log_scores = partial(_joint_scores, _BRIER), partial(_joint_scores, _LOG)
+
+
+def _moments(score: _Score, counts: Sequence[Counts], pairs: Pairs) -> tuple[Floats, Floats, list[int]]:
+    """Return mean losses, their covariance over rows, and the first classifier with the same losses as each."""
+    weight, losses = np.array([float(c.weight.sum()) for c in counts]), [_losses(c, score) for c in counts]
+    mean = np.array([sums.total.sum() for sums in losses]) / weight
+    square = np.array([sums.squares.sum() for sums in losses]) / weight
+    return mean, *_covariance(np.maximum(square - mean * mean, 0.0), pairs, score)
 
 
 def _covariance(variance: Floats, pairs: Pairs, score: _Score) -> tuple[Floats, list[int]]:

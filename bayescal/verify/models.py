@@ -77,7 +77,7 @@ def pymc_model(
       group has its own component of the mixture, in ``"together"`` all groups have the same one.
     - `Recalibration` with a Normal prior: intercept and slope.
     - `CalibrationCurve`: `form` is ``"smooth"`` or ``"shrinkage"``, the two parts that the curve pools, without scores
-      of exactly 0 or 1.
+      of exactly 0 or 1. With fewer than 100 rows, intercept and slope.
     - `NetBenefit` of rows without weights and clusters: probabilities ``q`` of outcome and score cells, of all models
       jointly. With a known prevalence, those of each outcome are divided by their sum.
     - `CumulativePosterior` and `SubpopulationPosterior` with ``model="segments"``: bins in segments; of a
@@ -366,6 +366,7 @@ WRITERS: "dict[str, Callable[..., pm.Model]]" = {
     "bayescal.clinical.slope.posterior.RecalibrationPosterior": _recalibration,
     "bayescal.clinical.curve.posterior.SmoothCurvePosterior": _smooth_curve,
     "bayescal.clinical.curve.posterior.CurvePosterior": _curve,
+    "bayescal.clinical.curve.logistic.LogisticCurvePosterior": lambda posterior: _recalibration(posterior.line),
     "bayescal.decisions.posterior.ScoreCellsPosterior": _score_cells,
     "bayescal.shift.class_frequencies_posterior.ClassPriorPosterior": _class_priors,
     "bayescal.shift.statistics.CellShiftPosterior": _cell_shift,
