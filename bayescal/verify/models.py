@@ -283,13 +283,21 @@ def _smooth_curve(posterior: Any) -> "pm.Model":
 def _curve(posterior: Any, *, form: str | None = None) -> "pm.Model":
     words = "a calibration curve pools two posteriors with shares of its own"
     part = _one_of_parts(form, ("smooth", "shrinkage"), words)
-    apart = int(posterior.apart.sum())
-    if apart:
+    _require_no_ends(posterior)
+    return pymc_model(getattr(posterior, part))
+
+
+def _line(posterior: Any) -> "pm.Model":
+    _require_no_ends(posterior)
+    return _recalibration(posterior.line)
+
+
+def _require_no_ends(posterior: Any) -> None:
+    if apart := int(posterior.apart.sum()):
         raise ValueError(
             f"`result` must have scores between 0 and 1 for a PyMC model: {apart} of {len(posterior.apart)} knots of "
             "the curve are at exactly 0 or 1, and have a posterior of their own. Evaluate the other rows."
         )
-    return pymc_model(getattr(posterior, part))
 
 
 def _score_cells(posterior: Any) -> "pm.Model":
@@ -366,7 +374,7 @@ WRITERS: "dict[str, Callable[..., pm.Model]]" = {
     "bayescal.clinical.slope.posterior.RecalibrationPosterior": _recalibration,
     "bayescal.clinical.curve.posterior.SmoothCurvePosterior": _smooth_curve,
     "bayescal.clinical.curve.posterior.CurvePosterior": _curve,
-    "bayescal.clinical.curve.logistic.LogisticCurvePosterior": lambda posterior: _recalibration(posterior.line),
+    "bayescal.clinical.curve.logistic.LogisticCurvePosterior": _line,
     "bayescal.decisions.posterior.ScoreCellsPosterior": _score_cells,
     "bayescal.shift.class_frequencies_posterior.ClassPriorPosterior": _class_priors,
     "bayescal.shift.statistics.CellShiftPosterior": _cell_shift,

@@ -169,7 +169,7 @@ def test_models_stand_below_each_other_where_the_lines_are_short(pair):
     assert pair.sheet().header == ("", "new", "old", "ideal")
     narrow = pair.sheet(width=60)
     assert narrow.header == ("", "mean", "2.5 %", "97.5 %", "ideal")
-    assert [row[0] for row in narrow.rows].count("  observed") == 2 * 7
+    assert [row[0] for row in narrow.rows].count("  observed") == 2 * 8
     assert [row[0] for row in narrow.rows if not any(row[1:])] == ["new", "old"]
     widths = [max(map(len, column)) for column in zip(*narrow.rows, strict=True)]
     assert sum(widths) + 2 * len(widths) <= 75

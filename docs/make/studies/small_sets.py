@@ -115,7 +115,7 @@ def interval(values: Floats) -> Ends:
 def intervals_of(y: Floats, x: Floats, at: Floats, draws: int, rng: np.random.Generator) -> dict[tuple[str, str], Ends]:
     """Intervals by quantity and method, of outcomes y and logits x of the scores."""
     score, seed = expit(x), int(rng.integers(2**63))
-    rc = bc.clinical.recalibration(y, score, draws=draws, rng=seed)
+    rc = bc.clinical.recalibration_counts(bc.clinical.LogitCounts.from_arrays(y, score), draws=draws, rng=seed)
     cv = bc.clinical.calibration_curve(y, score, draws=draws, rng=seed)
     ends = np.transpose(cv.rates(np.clip(expit(at), *cv.span)).interval())
     found = {(name, OURS): rc.exact_interval(name) for name in ("intercept", "slope")}
@@ -148,12 +148,13 @@ def of_cell(job: tuple[Any, ...]) -> list[Row]:
         sets.append(intervals_of(y, of_rows, at, draws, rng))
     rows = []
     for (quantity, method), ends in stacked(sets).items():
-        kept = ends[np.isfinite(ends[:, 0])]
+        low, high = ends[np.isfinite(ends[:, 0])].T
         numbers = {
-            "coverage": float(contains(*kept.T, values[quantity]).mean()) if len(kept) else float("nan"),
-            "width": float((kept[:, 1] - kept[:, 0]).mean()) if len(kept) else float("nan"),
-            "none": len(ends) - len(kept), "repeats": len(ends),
-        }  # fmt: skip
+            "coverage": float(contains(low, high, values[quantity]).mean()) if len(low) else float("nan"),
+            "width": float((high - low).mean()) if len(low) else float("nan"),
+            "none": len(ends) - len(low),
+            "repeats": len(ends),
+        }
         cell = {"n_rows": n_rows, "truth": truth, "prevalence": prevalence, "quantity": quantity}
         rows.append({**cell, "value": values[quantity], "method": method, **numbers})
     return rows
