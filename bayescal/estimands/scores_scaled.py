@@ -51,8 +51,8 @@ def joint_scaled_brier_scores(
     deviation = generator.standard_normal((n_draws, len(whole))) @ symmetric_root(whole)
     deviation /= np.sqrt(generator.chisquare(rows - 1, (n_draws, 1)))
     t = deviation[:, -1:] * np.sqrt((rows - 1) / (rate * (1 - rate)))
-    drawn = betaincinv(rows * rate + 0.5, rows * (1 - rate) + 0.5, stdtr(rows - 1, t))
-    return _scaled(np.clip(mean + deviation[:, :-1], 0, 1)[:, same], drawn)
+    rates = betaincinv(rows * rate + 0.5, rows * (1 - rate) + 0.5, stdtr(rows - 1, t))
+    return _scaled(np.clip(mean + deviation[:, :-1], 0, 1)[:, same], rates)
 
 
 @estimand(

@@ -300,6 +300,11 @@ class CurvePosterior:
     logistic = False
 
     @property
+    def separated(self) -> bool:
+        """Whether a score separates the outcomes of a logistic curve; False for other curves."""
+        return False
+
+    @property
     def prior(self) -> str:
         """The prior as text; empty for the default."""
         return "" if self.prior_exact == PRIOR_EXACT else f"prior probability of exact calibration {self.prior_exact:g}"

@@ -369,7 +369,7 @@ class CalibrationCurve(_presented.Presented):
         error = np.abs(self.bins.accuracy.mean(axis=0) - self.score)
         of_shape = (
             _about_few_rows(self.posterior)
-            if isinstance(self.posterior, LogisticCurvePosterior)
+            if self.posterior.logistic
             else [*_about_bins(self.counts, self.wanted, counted=bool(self.counted)), *_about_gaps(self.score)]
         )
         return (
@@ -427,7 +427,7 @@ def _require_rows(name: str, n_rows: int) -> None:
         raise ValueError(f"`{name}` must have at least one row of positive weight for a calibration curve.")
 
 
-def _about_few_rows(posterior: LogisticCurvePosterior) -> list[str]:
+def _about_few_rows(posterior: CurvePosterior) -> list[str]:
     """State the shape of a logistic curve, and that outcomes are separated."""
     effective = " effective" * posterior.counts.weighted
     missing = max(int(np.ceil(LEAST_ROWS - posterior.counts.effective_rows - ROUNDING)), 1)
