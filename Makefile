@@ -27,7 +27,7 @@ help:
 	@echo "make demo       evaluate and compare two classifiers on real data: tables, sentences, a picture"
 	@echo "make test       lint, types and tests; ten minutes"
 	@echo "make check      lint, types, tests of the core and of the topic WING, such as WING=survival; three minutes"
-	@echo "make slow       the tests that take longest; a quarter of an hour"
+	@echo "make slow       the tests that take longest; twenty minutes"
 	@echo "make notebooks  run the lessons, compare their outputs with the stored ones, check their statements; two minutes"
 	@echo "make spark      Spark, and the rule of comparison of all engines on a million rows; needs Java"
 	@echo "make docs       build the documentation, warnings are errors"
