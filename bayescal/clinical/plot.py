@@ -305,8 +305,6 @@ def plot_risk_distributions(
 
     Examples
     --------
-    >>> import bayescal as bc
-    >>> from matplotlib.figure import Figure
     >>> ev = bc.evaluate([0, 0, 0, 1, 1, 1], [0.1, 0.2, 0.4, 0.3, 0.6, 0.8], rng=1)
     >>> ax = bc.clinical.plot_risk_distributions(ev, Figure().subplots(), thresholds=0.25)
     >>> ax.get_title("left")

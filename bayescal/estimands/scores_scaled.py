@@ -1,6 +1,6 @@
 """The scaled Brier score of one classifier, and of several classifiers on the same rows."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from bayescal.estimands.registry import estimand
 from bayescal.posterior.dirichlet import dirichlet_posterior
 from bayescal.posterior.joint import symmetric_root, with_ranks_of
 from bayescal.stats.clusters import clusters_of
-from bayescal.stats.contract import Counts, Paired
+from bayescal.stats.contract import Counts, Pairs
 
 
 def _rate(counts: Counts) -> float:
@@ -32,9 +32,7 @@ def _plug_in(counts: Counts) -> float:
     return float(_scaled(np.array(score), np.array(rate))) if 0 < rate < 1 else float("nan")
 
 
-def joint_scaled_brier_scores(
-    counts: Sequence[Counts], pairs: Mapping[tuple[int, int], Paired], n_draws: int, *, rng: Any = None
-) -> Floats | None:
+def joint_scaled_brier_scores(counts: Sequence[Counts], pairs: Pairs, n_draws: int, *, rng: Any) -> Floats | None:
     """Draw the scaled Brier scores of several classifiers on the same rows jointly, shape (n_draws, n_classifiers).
 
     Brier scores and event rate have the Student t distribution of `joint_brier_scores`, with the covariance of outcome
@@ -103,8 +101,6 @@ def scaled_brier_score(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) 
     --------
     Calibrated uniform probabilities have the Brier score 1/6 and the event rate 1/2, so that it is 1/3.
 
-    >>> import numpy as np
-    >>> import bayescal as bc
     >>> rng = np.random.default_rng(1)
     >>> p = rng.random(4000)
     >>> bc.evaluate(rng.random(4000) < p, p, rng=1).scaled_brier_score.interval(0.95)

@@ -16,6 +16,7 @@ from studies import Floats, about, accuracies, errors_near, jobs_of, rows_of_job
 from studies.differences import Stated
 
 from bayescal import BinDraws, BinnedCounts, PairedCounts, evaluate_counts
+from bayescal._arrays import Ints
 from bayescal.analyses.compare import SameRowsWarning, compare_counts, compare_independent
 from bayescal.datasets.simulate import POPULATIONS, BetaPopulation, simulate, true_curve
 from bayescal.estimands.scores import joint_log_scores
@@ -178,6 +179,15 @@ def scaled_cell(job: tuple[int, str, tuple[str, float | None], int, int, np.rand
     return rows_of_cell(cell, stacked(dict(of_data_set()) for _ in range(repeats)))
 
 
+def rows_of_pair(
+    size: int, population: str, pair: tuple[Stated, Stated], rng: np.random.Generator
+) -> tuple[Ints, Floats, Floats]:
+    """Outcomes of simulated rows, and what two classifiers state for them."""
+    p = simulate(size, population=population, rng=rng).confidence
+    outcome = (rng.random(size) < p).astype(np.int64)
+    return outcome, pair[0](p, rng), pair[1](p, rng)
+
+
 def scaled_difference_cell(
     job: tuple[int, str, tuple[Stated, Stated], int, int, np.random.Generator],
 ) -> list[dict[str, Any]]:
@@ -188,9 +198,7 @@ def scaled_difference_cell(
     truth = (true_score(p, pair[1](p, fixed)) - true_score(p, pair[0](p, fixed))) / (p.mean() * (1 - p.mean()))
 
     def of_data_set() -> Iterator[tuple[Key, Interval]]:
-        p = simulate(size, population=population, rng=rng).confidence
-        outcome = (rng.random(size) < p).astype(np.int64)
-        first, second = (stated(p, rng) for stated in pair)
+        outcome, first, second = rows_of_pair(size, population, pair, rng)
         counts = PairedCounts.from_arrays(outcome, first, outcome, second, bins=1)
         drawn = joint_scaled_brier_scores([counts.first, counts.second], {(0, 1): counts}, draws, rng=rng)
         assert drawn is not None
@@ -235,9 +243,7 @@ def log_difference_cell(
     truth = true_log_score(p, pair[0](p, fixed)) - true_log_score(p, pair[1](p, fixed))
 
     def of_data_set() -> Iterator[tuple[Key, Interval]]:
-        p = simulate(size, population=population, rng=rng).confidence
-        outcome = (rng.random(size) < p).astype(np.int64)
-        first, second = (stated(p, rng) for stated in pair)
+        outcome, first, second = rows_of_pair(size, population, pair, rng)
         counts = PairedCounts.from_arrays(outcome, first, outcome, second, bins=1)
         drawn = joint_log_scores([counts.first, counts.second], {(0, 1): counts}, draws, rng=rng)
         assert drawn is not None
@@ -257,9 +263,7 @@ def difference_cell(job: tuple[int, str, tuple[Stated, Stated], int, int, np.ran
     truth = true_score(p, pair[0](p, fixed)) - true_score(p, pair[1](p, fixed))
 
     def of_data_set() -> Iterator[tuple[Key, Interval]]:
-        p = simulate(2 * size, population=population, rng=rng).confidence
-        outcome = (rng.random(2 * size) < p).astype(np.int64)
-        first, second = (stated(p, rng) for stated in pair)
+        outcome, first, second = rows_of_pair(2 * size, population, pair, rng)
         here, there = slice(None, size), slice(size, None)
         for n_bins in (1, 15):
             counts = PairedCounts.from_arrays(outcome[here], first[here], outcome[here], second[here], bins=n_bins)
