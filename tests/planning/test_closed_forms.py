@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 from scipy.optimize import brentq
+from scipy.special import expit
 
 import bayescal as bc
 
@@ -57,36 +58,38 @@ SETTINGS = [
      (4769, 22842, 18482, 6652)),
     (0.1, 0.85, "lpcstat", -3.2714, 0.8, 0.3, 0.3, 0.08, 0.1, 0.098,
      (995, 1481, 1005, 4125)),
+    (0.3, 0.65, "lpcstat", -0.9958, 1, 0.2, 0.25, 0.1, 0.3, 0.2,
+     (900, 4446, 545, 720)),
 ]
 # fmt: on
 
 
 class Binormal:
-    """Log odds of calibrated risks that are Normal with equal variances with and without the event."""
+    """Risks whose log odds are Normal with equal variances with and without the event, and that are calibrated."""
 
     def __init__(self, prevalence, auc, low):
-        self.phi, self.low, self.variance = prevalence, low, 2 * stats.norm.ppf(auc) ** 2
+        self.share, self.sd = np.array([1 - prevalence, prevalence]), np.sqrt(2) * stats.norm.ppf(auc)
+        self.means = np.array([low, low + self.sd**2])
 
-    def sf(self, x):
-        sd = np.sqrt(self.variance)
-        without, having = stats.norm.sf((x - self.low) / sd), stats.norm.sf((x - self.low - self.variance) / sd)
-        return (1 - self.phi) * without + self.phi * having
+    def inverse(self, function, u):
+        """Risks at which the mixture of a function of the Normal distribution is u."""
 
-    def cdf(self, x):
-        sd = np.sqrt(self.variance)
-        without, having = stats.norm.cdf((x - self.low) / sd), stats.norm.cdf((x - self.low - self.variance) / sd)
-        return (1 - self.phi) * without + self.phi * having
+        def gap(x, at):
+            with np.errstate(divide="ignore"):  # far out, the probability is 0
+                return np.log(self.share @ function((x - self.means) / self.sd) / at)
+
+        return expit([brentq(gap, -60, 60, args=(at,)) for at in u])
 
     def ppf(self, u):
-        return np.array([brentq(lambda x, at=at: np.log(self.cdf(x) / at), -90, 90) for at in u])
+        return self.inverse(stats.norm.cdf, u)
 
     def isf(self, u):
-        return np.array([brentq(lambda x, at=at: np.log(self.sf(x) / at), -90, 90) for at in u])
+        return self.inverse(stats.norm.sf, u)
 
 
-def on_average(goal, **numbers):
-    (row,) = bc.planning.validation(**numbers, width=goal, simulations=50, rng=1).table()
-    return row["rows_on_average"]
+def on_average(widths, **numbers):
+    table = bc.planning.validation(**numbers, width=widths, simulations=50, rng=1).table()
+    return [row["rows_on_average"] for row in table]
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
@@ -96,14 +99,11 @@ def test_rows_for_known_numbers_are_those_of_the_closed_forms(setting):
     if kind == "lpbeta":
         population = {"risks": stats.beta(*at), "prevalence": prevalence}
     elif kind == "lpcstat":
-        population = {"log_odds": Binormal(prevalence, auc, at), "prevalence": prevalence}
+        population = {"risks": Binormal(prevalence, auc, at), "prevalence": prevalence}
     else:  # the Normal distribution follows from prevalence and AUC
         population = known
-    rows = (
-        on_average({"observed_expected": oe_width}, **known, observed_expected=ratio),
-        on_average({"slope": slope_width}, **population),
-        on_average({"auc": auc_width}, **population),
-        on_average({"standardised_net_benefit": nb_width}, **population, threshold=threshold),
-    )
+    widths = {"slope": slope_width, "auc": auc_width, "standardised_net_benefit": nb_width}
+    rows = on_average({"observed_expected": oe_width}, **known, observed_expected=ratio)
+    rows += on_average(widths, **population, threshold=threshold)
     for mine, theirs in zip(rows, expected, strict=True):
         assert abs(mine - theirs) <= max(1, 0.01 * theirs), (rows, expected)

@@ -149,8 +149,8 @@ def test_assurance_needs_more_rows_and_uncertain_numbers_more():
 
 
 def test_the_probability_of_the_best_strategy_is_that_of_exact_sums():
-    """Model and treat all differ in the rows below the threshold: a trinomial sum for 30 rows."""
-    phi, tp, fp, odds, n = 0.3, 0.2, 0.3, 0.25, 30
+    """A multinomial sum for 16 rows; with odds of 1/4, net benefits have no rounding errors."""
+    phi, tp, fp, odds, n = 0.3, 0.2, 0.2, 0.25, 16
     decision = Decision(odds, np.array([phi]), np.array([tp]), np.array([fp]))
     none, model, treat_all = decision.net_benefits()[0]
     assert (none, model, treat_all) == pytest.approx((0, tp - odds * fp, phi - odds * (1 - phi)))
@@ -235,8 +235,12 @@ def test_printed_and_exported():
         ({"width": {"slope": 0.3}, "auc": 0.5}, "`auc` must be .* at 0.5 all risks are equal and no slope exists"),
         ({"width": {"slope": 0.3}, "auc": None}, "`auc` is needed, unless `risks`"),
         ({"width": {"slope": 0.3}, "prevalence": (0.1, 0.2, 0.05)}, "low < mean < high"),
-        ({"width": {"slope": 0.3}, "prevalence": (0.1, 0.05, 0.3)}, "a Beta distribution: that with the mean 0.1"),
-        ({"width": {"slope": 0.3}, "slope": (0.5, -0.2, 1.2)}, "`slope` must be .* 8 % of its distribution is not"),
+        ({"width": {"slope": 0.3}, "prevalence": (0.1, 0.09, 0.4)}, "a Beta distribution: that with the mean 0.1"),
+        ({"width": {"slope": 0.3}, "slope": (0.5, -0.2, 1.2)}, "not -0.2: at 0 or below, predicted risks do not order"),
+        (
+            {"width": {"slope": 0.3}, "slope": stats.norm(0.5, 0.35)},
+            "`slope` must be .* 8 % of its distribution is not",
+        ),
         (
             {"width": {"slope": 0.3}, "observed_expected": 1.0, "intercept": 0.0},
             "at most one of `observed_expected`",
