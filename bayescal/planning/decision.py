@@ -47,8 +47,8 @@ class Decision:
             rng.binomial(of, np.clip(p, 0, 1)) for of, p in ((events, true / phi), (n - events, false / (1 - phi)))
         ]
         reached = benefits[index, self.net_benefits((events / n, positive[0] / n, positive[1] / n)).argmax(axis=1)]
-        found = float(np.mean(reached >= benefits.max(axis=1)[index] - 1e-12))
-        return found, float(reached.mean() - benefits[index].mean(axis=0).max())
+        right = float(np.mean(reached >= benefits.max(axis=1)[index] - 1e-12))
+        return right, float(reached.mean() - benefits[index].mean(axis=0).max())
 
     def curves(self, largest: int, rng: Generator) -> dict[int, tuple[float, float]]:
         """`after` at sizes up to the largest."""

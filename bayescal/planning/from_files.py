@@ -64,14 +64,14 @@ def plan_file(
 
 def plan_of_numbers(options: ValidationOptions) -> PlannedFile:
     """Plan from published numbers."""
-    given = options.given()
-    values: dict[str, Any] = {name: _parsed(name, text) if name in KINDS else text for name, text in given.items()}
-    if "width" in given:
-        parts = [text.partition("=") for text in given["width"]]
+    chosen = options.given()
+    values: dict[str, Any] = {name: _parsed(name, text) if name in KINDS else text for name, text in chosen.items()}
+    if "width" in chosen:
+        parts = [text.partition("=") for text in chosen["width"]]
         if wrong := [name for name, _, number in parts if not number]:
             raise ValueError(f"--width must be NAME=WIDTH, as in slope=0.3, not {wrong[0]!r}.")
         values["width"] = {name: _parsed(name, number) for name, _, number in parts}
-    return PlannedFile(validation(rng=values.pop("seed"), **values), given)
+    return PlannedFile(validation(rng=values.pop("seed"), **values), chosen)
 
 
 def _parsed(name: str, text: str) -> float | tuple[float, ...]:

@@ -123,11 +123,11 @@ def validation(
     assurance, prob = _checks.fraction("assurance", assurance), _checks.fraction("prob", prob)
     largest = _checks.whole_number("largest", largest, at_least=FEWEST)
     simulations, rng = _checks.whole_number("simulations", simulations, at_least=50), _checks.generator(rng)
-    given = {
+    published = {
         "prevalence": prevalence, "auc": auc, "slope": slope, "observed_expected": observed_expected,
         "intercept": intercept, "mean_risk": mean_risk,
     }  # fmt: skip
-    read = {name: draws_of(name, of, simulations, rng) for name, of in given.items() if of is not None}
+    read = {name: draws_of(name, of, simulations, rng) for name, of in published.items() if of is not None}
     truths = _truths({name: draws for name, (draws, _) in read.items()}, risks)
     above, odds = truths.above(threshold or 0.5), (threshold or 0.5) / (1 - (threshold or 0.5))
     decision = Decision(odds, truths.risk @ truths.weight, *above)
