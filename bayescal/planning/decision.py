@@ -7,7 +7,7 @@ import numpy as np
 from bayescal._arrays import Floats, Generator
 
 #: Simulated studies of each size, the ratio of neighbouring sizes, and the smallest size.
-STUDIES, RATIO, SMALLEST = 40_000, 1.25, 20
+STUDIES, RATIO, SMALLEST_STUDY = 40_000, 1.25, 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,8 +52,8 @@ class Decision:
 
     def curves(self, largest: int, rng: Generator) -> dict[int, tuple[float, float]]:
         """`after` at sizes up to the largest."""
-        number = 2 + int(np.log(max(largest / SMALLEST, 1)) / np.log(RATIO))
-        sizes = np.unique(np.geomspace(min(SMALLEST, largest), largest, number).astype(int)).tolist()
+        number = 2 + int(np.log(max(largest / SMALLEST_STUDY, 1)) / np.log(RATIO))
+        sizes = np.unique(np.geomspace(min(SMALLEST_STUDY, largest), largest, number).astype(int)).tolist()
         return {n: self.after(n, rng) for n in sizes}
 
 

@@ -14,7 +14,7 @@ NODES = np.arange(-225, 226) * STEP
 WEIGHTS = np.exp(-(NODES**2) / 2) / np.exp(-(NODES**2) / 2).sum()
 RARE = 1e-9
 #: Newton steps: their number, their largest length, and the length at which they end.
-NEWTON, LONGEST, SHORTEST = 60, 1.0, 1e-9
+NEWTON, LONGEST_STEP, SHORTEST_STEP = 60, 1.0, 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,9 +57,9 @@ def shift_to_mean(log_odds: Floats, weight: Floats, mean: Floats) -> Floats:
         risk = expit(log_odds + shift[:, None])
         now = (weight * risk).sum(axis=1)
         slope = (weight * risk * (1 - risk)).sum(axis=1) / (now * (1 - now))
-        step = np.clip((logit(mean) - logit(now)) / np.maximum(slope, 1e-3), -LONGEST, LONGEST)
+        step = np.clip((logit(mean) - logit(now)) / np.maximum(slope, 1e-3), -LONGEST_STEP, LONGEST_STEP)
         shift = shift + step
-        if np.abs(step).max() < SHORTEST:
+        if np.abs(step).max() < SHORTEST_STEP:
             break
     return shift
 
@@ -84,8 +84,8 @@ def logit_normal(prevalence: Floats, auc: Floats) -> Floats:
         (a, c), (b, d) = ((values(at + small * np.array([[i == 0], [i == 1]])) - now) / small for i in (0, 1))
         first, second = aim - now
         step = np.stack([d * first - b * second, a * second - c * first]) / (a * d - b * c)
-        at = at + np.clip(step, -LONGEST, LONGEST)
-        if np.abs(step).max() < SHORTEST:
+        at = at + np.clip(step, -LONGEST_STEP, LONGEST_STEP)
+        if np.abs(step).max() < SHORTEST_STEP:
             break
     log_odds: Floats = at[0][:, None] + np.exp(at[1])[:, None] * NODES
     return log_odds

@@ -12,7 +12,7 @@ from bayescal.planning.risks import Risks, shift_to_mean
 #: Newton steps of a logistic fit, and the size beyond which a coefficient shows that outcomes are separated.
 STEPS, SEPARATED = 25, 30.0
 #: Steps of a bisection, and the log of the largest number of rows.
-BISECTIONS, MOST = 60, 28.0
+BISECTIONS, MOST_LOG_ROWS = 60, 28.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,13 +106,13 @@ WIDTHS: dict[str, Width] = {
 
 def rows_with(width: Callable[[Floats], Floats], target: float, size: int) -> Floats:
     """Real numbers of rows at which widths, which decrease with the rows, are the target; infinite if none is."""
-    low, high = np.zeros(size), np.full(size, MOST)
+    low, high = np.zeros(size), np.full(size, MOST_LOG_ROWS)
     for _ in range(BISECTIONS):
         middle = (low + high) / 2
         with np.errstate(all="ignore"):
             narrow = width(np.exp(middle)) <= target  # False for NaN
         low, high = np.where(narrow, low, middle), np.where(narrow, middle, high)
-    return np.where(high >= MOST, np.inf, np.exp(high))
+    return np.where(high >= MOST_LOG_ROWS, np.inf, np.exp(high))
 
 
 def simulated(truths: Risks, above: tuple[Floats, Floats], odds: float, n: int, size: int, rng: Generator) -> Moments:

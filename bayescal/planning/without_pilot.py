@@ -22,7 +22,7 @@ from bayescal.stats.binned import BinnedCounts
 #: Quantities whose widths come from evaluations of simulated rows: their number, and draws of each.
 EVALUATED, STUDIES, DRAWS = ("ece", "ici"), 100, 500
 #: Rounds of the search, the change of rows at which it ends, its largest factor, and the fewest rows of a study.
-ROUNDS, CLOSE, FACTOR, FEWEST = 6, 0.03, 8.0, 100
+ROUNDS, CLOSE, FACTOR, FEWEST_ROWS = 6, 0.03, 8.0, 100
 #: Numbers that say how far risks are off on average, without and with `risks`.
 DEVIATIONS = (("observed_expected", "intercept", "mean_risk"), ("prevalence", "observed_expected", "intercept"))
 
@@ -121,7 +121,7 @@ def validation(
     """
     goals = _goals(width, threshold, {"best": best, "information": information})
     assurance, prob = _checks.fraction("assurance", assurance), _checks.fraction("prob", prob)
-    largest = _checks.whole_number("largest", largest, at_least=FEWEST)
+    largest = _checks.whole_number("largest", largest, at_least=FEWEST_ROWS)
     simulations, rng = _checks.whole_number("simulations", simulations, at_least=50), _checks.generator(rng)
     published = {
         "prevalence": prevalence, "auc": auc, "slope": slope, "observed_expected": observed_expected,
@@ -226,11 +226,11 @@ def _mean(risk: Floats) -> Floats:
 
 def _search(needed: Callable[[int], Floats], start: float, assurance: float, largest: int) -> Floats:
     """Rows that studies need, simulated with about as many rows as the share `assurance` of them needs."""
-    n = int(np.clip(start, FEWEST, largest))
+    n = int(np.clip(start, FEWEST_ROWS, largest))
     for _ in range(ROUNDS):
         rows = needed(n)
         aim = float(np.quantile(rows, assurance, method="higher"))
-        new = int(np.clip(aim, max(FEWEST, n / FACTOR), min(largest, n * FACTOR)))
+        new = int(np.clip(aim, max(FEWEST_ROWS, n / FACTOR), min(largest, n * FACTOR)))
         if abs(np.log(new / n)) < CLOSE:
             break
         n = new
