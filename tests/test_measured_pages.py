@@ -28,7 +28,6 @@ def numbers_of(name):
     [
         ("bin_sensitivity", "bin_sensitivity.json", "choice_of_bins.md"),
         ("planning", "planning.json", "plans.md"),
-        ("validation_plans", "validation_plans.json", "plans.md"),
         ("hostile", "hostile.json", "hostile.md"),
         ("populations", "populations.json", "populations.md"),
         ("saturated", "saturated.json", "saturated.md"),
