@@ -40,7 +40,9 @@ FIRST_CELL = 3.0
 #: HIDDEN_BY_CHANCE sqrt(n_bins). The bound evaluates every bin at its own best point in the cell, so
 #: chance alone makes it exceed the mass, by an amount that grows as sqrt(n_bins).
 HIDDEN, HIDDEN_BY_CHANCE = 14.0, 2.0
-MOST_ROUNDS, MOST_CELLS = 80, 3000  #: Maximum numbers of rounds of halving, and of cells before halving stops.
+#: Maximum numbers of rounds of halving, and of cells before halving stops.
+MOST_ROUNDS = 80
+MOST_CELLS = 3000
 NEGLIGIBLE = 15.0  #: A tau has no lattice if its approximate log posterior mass is this far below the largest.
 #: Largest step in log tau between lattices of a dense residual; `_sparsest` determines whether a smaller one is needed.
 SMOOTH_STEP = 0.3
@@ -50,7 +52,8 @@ CACHED = 50_000  #: Number of points times bins per batch, so that temporary arr
 BLOCK, LEAST_EXPONENT = 100, -300
 #: With at most FEW_BINS bins, steps are multiplied by FEW_BINS_STEP (the step of the table by its square, the tolerance
 #: by its fourth power): the posterior is further from Normal, and nodes are cheap.
-FEW_BINS, FEW_BINS_STEP = 8, 0.6
+FEW_BINS = 8
+FEW_BINS_STEP = 0.6
 
 
 class Cells(NamedTuple):
