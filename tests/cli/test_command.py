@@ -125,7 +125,8 @@ def test_commands_are_those_of_the_core_and_one_per_topic():
     core = {each.function.__name__ for each in commands.COMMANDS}
     topics = {path.parent.name for path in Path(bayescal.__file__).parent.glob("*/command.py")} - {"cli"}
     names = {"planning": "plan", "labels": "judged"}
-    assert set(typer.main.get_command(app).commands) == core | {names.get(topic, topic) for topic in topics}
+    of_topics = {names.get(topic, topic) for topic in topics} | {"plan-validation"}
+    assert set(typer.main.get_command(app).commands) == core | of_topics
 
 
 @pytest.mark.parametrize(
