@@ -91,7 +91,7 @@ def _inside(name: str, value: Any) -> float:
     if isinstance(value, bool | str) or not np.isscalar(value):
         form = "a number, (mean, low, high) of a 95 % interval, or a frozen scipy.stats distribution"
         raise TypeError(f"`{name}` must be {form}, not {_checks.quoted(value)}.{_checks.of_percent(value)}")
-    kind, fixed = KINDS[name], float(value)
+    kind, fixed = KINDS[name], float(np.asarray(value, dtype=np.float64))
     if not kind.low < fixed < kind.high:
         hint = " Percent? Divide by 100." if kind.high <= 1 < fixed <= 100 else ""
         raise ValueError(

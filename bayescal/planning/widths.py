@@ -118,9 +118,9 @@ def rows_with(width: Callable[[Floats], Floats], target: float, size: int) -> Fl
 def simulated(truths: Risks, above: tuple[Floats, Floats], odds: float, n: int, size: int, rng: Generator) -> Moments:
     """Moments that studies of n rows estimate, one study per truth; `size` studies if there is one truth."""
     log_odds, risk = (np.broadcast_to(of, (size, of.shape[1])) for of in (truths.log_odds, truths.risk))
-    rows = rng.multinomial(n, truths.weight, size=size)
-    events = rng.binomial(rows, risk)
-    total, phi = events.sum(axis=1), truths.risk @ truths.weight
+    rows: Floats = rng.multinomial(n, truths.weight, size=size).astype(np.float64)
+    events: Floats = rng.binomial(rows.astype(np.int64), risk).astype(np.float64)
+    total, phi = events.sum(axis=1).astype(np.int64), truths.risk @ truths.weight
     true = rng.binomial(total, np.clip(above[0] / phi, 0.0, 1.0)) / n
     false = rng.binomial(n - total, np.clip(above[1] / (1 - phi), 0.0, 1.0)) / n
     return Moments.of(log_odds, rows / n, events / n, _fitted(log_odds, rows, events, risk), (true, false), odds)

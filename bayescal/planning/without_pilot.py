@@ -16,11 +16,11 @@ from bayescal.planning.decision import Decision, first_above
 from bayescal.planning.published import draws_of
 from bayescal.planning.risks import WEIGHTS, Risks, log_odds_of, logit_normal, shift_to_mean
 from bayescal.planning.validation_result import CHOICES, Goal, ValidationPlan
-from bayescal.planning.widths import WIDTHS, Moments, rows_with, simulated
+from bayescal.planning.widths import WIDTHS, Moments, Width, rows_with, simulated
 from bayescal.stats.binned import BinnedCounts
 
 #: Quantities whose widths come from evaluations of simulated rows: their number, and draws of each.
-EVALUATED, STUDIES, DRAWS = ("ece", "ici"), 100, 500
+EVALUATED, STUDIES, DRAWS = ("ece", "ici"), 200, 500
 #: Rounds of the search, the change of rows at which it ends, its largest factor, and the fewest rows of a study.
 ROUNDS, CLOSE, FACTOR, FEWEST_ROWS = 6, 0.03, 8.0, 100
 #: Numbers that say how far risks are off on average, without and with `risks`.
@@ -76,7 +76,7 @@ def validation(
     largest : int, default 1_000_000
         Largest number of rows to consider.
     simulations : int, default 500
-        Number of truths, each with a study, at least 50; at most 100 studies for "ece" and "ici".
+        Number of truths, each with a study, at least 50; at most 200 studies for "ece" and "ici".
 
     Returns
     -------
@@ -162,8 +162,8 @@ def validation(
             # widths are about proportional to the root of the rows
             planned[key] = Goal.of_width(target, rows, float(np.mean(np.sqrt(rows))) ** 2, assurance, largest)
         else:
-            widths = partial(WIDTHS[key], true, z=z)
-            mean = rows_with(lambda n, of=widths: of(n).mean(), target, 1)  # type: ignore[misc]  # bound now
+            widths = partial(_widths, WIDTHS[key], true, z)
+            mean = rows_with(partial(_mean_width, widths), target, 1)
             start = np.quantile(rows_with(widths, target, len(true.prevalence)), assurance)
             rows = _search(needed, float(start), assurance, largest)
             planned[key] = Goal.of_width(target, rows, float(mean[0]), assurance, largest)
@@ -231,6 +231,14 @@ def _mean(risk: Floats) -> Floats:
             "give narrower intervals."
         )
     return risk
+
+
+def _widths(of: Width, truths: Moments, z: float, n: Floats) -> Floats:
+    return of(truths, n, z)
+
+
+def _mean_width(widths: Callable[[Floats], Floats], n: Floats) -> Floats:
+    return np.mean(widths(n), keepdims=True)
 
 
 def _search(needed: Callable[[int], Floats], start: float, assurance: float, largest: int) -> Floats:
