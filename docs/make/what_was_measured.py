@@ -346,6 +346,11 @@ INTERVALS = (
         ),
     ),
     Interval(
+        "intervals of imputed predictions",
+        ("ImputedRecalibration", "ImputedCurve", "ImputedEvaluation", "ImputedNetBenefit", "ImputedSummary"),
+        reason="`docs/make/imputed.py` measures them, and has not been run in full",
+    ),
+    Interval(
         "calibration in the large", ("in_the_large",), (_recalibration("in the large"), _populations("in_the_large"))
     ),
     Interval("calibration intercept", ("intercept",), (_recalibration("intercept"), _populations("intercept"))),
