@@ -45,6 +45,7 @@ def numbers_of(name):
         ("clusters", "clusters.json", "clusters.md"),
         ("pooling", "pooling.json", "partial_pooling.md"),
         ("recalibration", "recalibration.json", "recalibration.md"),
+        ("imputed", "imputed.json", "recalibration.md"),
         ("survival", "survival.json", "survival.md"),
         ("covariate_shift", "covariate_shift.json", "covariate_shift.md"),
         ("partly_observed", "partly_observed.json", "partly_observed.md"),
@@ -332,6 +333,29 @@ def test_intervals_of_observed_and_expected_events_contain_the_truth():
     assert (len(mine), sum(row["none"] for row in mine)) == (60, 0)
     assert min(coverage) >= 0.88
     assert sum(coverage) / 60 >= 0.935
+
+
+def test_intervals_of_imputed_predictions_contain_the_truth():
+    """Mixtures of 5 and of 20 imputations, by quantity."""
+    numbers = numbers_of("imputed.json")
+    rows = [dict(zip(numbers["columns"], row, strict=True)) for row in numbers["rows"]]
+    for quantity in ("slope", "in the large", "O/E", "AUC", "Brier score", "net benefit"):
+        for method in ("bayescal, M = 5", "bayescal, M = 20"):
+            coverage = [r["coverage"] for r in rows if (r["quantity"], r["method"]) == (quantity, method)]
+            assert len(coverage) == 8
+            assert sum(coverage) / 8 >= 0.93, (quantity, method)
+            assert min(coverage) >= 0.85, (quantity, method)
+
+
+def test_true_values_of_the_study_of_imputed_predictions(script):
+    """Means of 400 000 simulated rows: at most 4.5 standard errors away."""
+    study = script("imputed")
+    for truth, (rate, _, _) in study.TRUTHS.items():
+        y, z, lost = study.simulated(400_000, 0.3, rate, np.random.default_rng(1))
+        assert abs(lost.mean() - 0.3) < 0.004
+        for quantity, (best, variance) in study.estimates(y, study.stated_risks(z, truth)).items():
+            true = study.true_values(truth)[quantity]
+            assert abs(best - (np.log(true) if quantity == "O/E" else true)) < 4.5 * variance**0.5, (truth, quantity)
 
 
 def test_true_intercepts_and_slopes(script):

@@ -12,15 +12,18 @@ from bayescal._meant import public
 from bayescal.analyses.one import count_rows, evaluate_one
 from bayescal.clinical.curve.posterior import PRIOR_EXACT
 from bayescal.clinical.curve.result import curve_of
+from bayescal.clinical.imputed import mixed_summary
 from bayescal.clinical.result import ClinicalSummary, ModelParts
 from bayescal.clinical.slope.analysis import recalibration_counts
 from bayescal.clinical.slope.counts import LogitCounts
 from bayescal.data.frames import same_rows
+from bayescal.data.imputations import imputed_sets
 from bayescal.data.predictions import Predictions, read_rows
 from bayescal.decisions.analysis import net_benefit_counts
 from bayescal.decisions.counts import ThresholdCounts
 from bayescal.decisions.thresholds import probabilities_by_model
 from bayescal.decisions.words import FEW_ROWS_PER_SIDE
+from bayescal.results.imputed import of_imputations
 from bayescal.stats.ordered import OrderedSums
 
 #: Thresholds of the decision curve, and of that of more models than `MANY_MODELS`, whose joint cells are more.
@@ -47,9 +50,10 @@ def summary(
     Parameters
     ----------
     y_true : array-like of {0, 1} or bool, shape (n_rows,)
-        Whether each row has the event, such as a disease.
+        Whether each row has the event, such as a disease; a list of such arrays if outcomes were imputed.
     y_prob : array-like of float, shape (n_rows,), or mapping of str to array-like, or data frame
-        Probabilities of the event; of several models, by name. A data frame has one column per model.
+        Probabilities of the event; of several models, by name. A data frame has one column per model. A list of arrays
+        has one per imputation.
     thresholds : float or array-like of float, optional
         Thresholds of treatment, strictly increasing in [0, 1), at which the table states the net benefit. There
         is no default, because thresholds follow from the harm of treatment and of missed events; without them, the
@@ -64,7 +68,7 @@ def summary(
     -------
     ClinicalSummary
         The table, and the results of which it shows numbers: ``evaluation``, ``recalibration``, ``calibration_curve``
-        (logistic with fewer than 100 effective rows) and ``net_benefit``.
+        (logistic with fewer than 100 effective rows) and ``net_benefit``. Of imputations, it is also `Imputed`.
 
     Raises
     ------
@@ -102,6 +106,9 @@ def summary(
     >>> table.recalibration.slope < 1
     P(slope < 1) = 1
     """
+    arguments = locals()
+    if sets := imputed_sets(y_true, y_prob):
+        return of_imputations(summary, mixed_summary, sets, arguments)
     named, by_model = probabilities_by_model(y_prob)
     columns = {f"y_prob[{name!r}]" if named else "y_prob": p for name, p in by_model.items()}
     same_rows({"y_true": y_true, **columns, "weights": weights})

@@ -20,6 +20,7 @@ from bayescal.report.document import NO_PARAMETERS, PROB, Parameters, document, 
 from bayescal.report.plot import drawn_by_type
 from bayescal.report.tables import Table
 from bayescal.results import wording
+from bayescal.results.imputed import Imputed
 
 #: Pictures of a clinical summary in a row.
 PER_ROW = 3
@@ -57,7 +58,9 @@ def clinical_picture(summary: ClinicalSummary) -> "Figure":
 def _(result: CalibrationCurve, parameters: Parameters = NO_PARAMETERS) -> dict[str, Any]:
     """Return also ``curve``, one record per bin with the band, and the probabilities of the sub-models."""
     counts, (low, high) = result.counts, result.curve.interval(PROB)
-    columns = {"score": result.score, "n": counts.n, "share": counts.share, "observed": counts.accuracy}
+    columns = {"score": result.score}
+    if not isinstance(result, Imputed):  # whose knots differ between imputations
+        columns |= {"n": counts.n, "share": counts.share, "observed": counts.accuracy}
     columns |= {"mean": result.curve.mean(), "low": low, "high": high}
     rows = zip(*(np.asarray(column).tolist() for column in columns.values()), strict=True)
     return {

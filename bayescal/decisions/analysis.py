@@ -13,11 +13,14 @@ from bayescal.analyses.one import remarks_on
 from bayescal.data.frames import same_rows
 from bayescal.data.groups import UNNAMED as UNNAMED_GROUPS
 from bayescal.data.groups import Clusters, Groups
+from bayescal.data.imputations import imputed_sets
 from bayescal.data.predictions import Predictions, read_rows
 from bayescal.decisions.counts import ThresholdCounts
+from bayescal.decisions.imputed import mixed_net_benefit
 from bayescal.decisions.posterior import ScoreCellsPosterior
 from bayescal.decisions.result import GroupedNetBenefit, NetBenefit
 from bayescal.decisions.thresholds import UNNAMED, probabilities_by_model
+from bayescal.results.imputed import of_imputations
 from bayescal.results.of_groups import of_each_group
 from bayescal.results.remarks import of_several
 from bayescal.stats.binned import BinnedCounts
@@ -51,10 +54,10 @@ def net_benefit(
     Parameters
     ----------
     y_true : array-like of {0, 1} or bool, shape (n_rows,)
-        Whether each row has the event, such as a disease.
+        Whether each row has the event, such as a disease; a list of such arrays if outcomes were imputed.
     y_prob : array-like of float, shape (n_rows,), or mapping of str to array-like, or data frame
         Probabilities of the event. For several models, a mapping from name to column, or a data frame with one column
-        per model.
+        per model. A list of arrays has one per imputation.
     thresholds : float or array-like of float, optional
         Thresholds t, strictly increasing in [0, 1); by default 0.01, 0.02, ..., 0.99. A row is treated at t if
         its probability is at least t; at 0 every row is, and the net benefit is the prevalence. Thresholds are rounded
@@ -78,7 +81,7 @@ def net_benefit(
     NetBenefit or GroupedNetBenefit
         Joint draws of the net benefit of all models and of treating all, standardized net benefit, treatments avoided,
         differences, and the probabilities that a model is useful and that a strategy is the best. A
-        `GroupedNetBenefit` if `by` is given.
+        `GroupedNetBenefit` if `by` is given. Of imputations, the result is also `Imputed`.
 
     Raises
     ------
@@ -124,6 +127,9 @@ def net_benefit(
     >>> curves.p_best["new"].round(2)
     array([1.  , 1.  , 0.98])
     """
+    arguments = locals()
+    if sets := imputed_sets(y_true, y_prob):
+        return of_imputations(net_benefit, mixed_net_benefit, sets, arguments)
     named, by_model = probabilities_by_model(y_prob)
     columns = {f"y_prob[{name!r}]" if named else "y_prob": p for name, p in by_model.items()}
     same_rows({"y_true": y_true, **columns, "weights": weights, "by": by, "cluster": cluster})

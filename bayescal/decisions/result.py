@@ -94,6 +94,11 @@ class NetBenefit(_presented.Presented):
         return models - self._harms, share if self.prevalence is None else np.full_like(share, self.prevalence)
 
     @property
+    def _closed_form(self) -> bool:
+        """Whether means and standard deviations have closed forms."""
+        return self.counts.clusters is None
+
+    @property
     def _gain(self) -> Floats:
         return thresholds.gain_of_treating(self.thresholds, self.prevalence)
 
@@ -212,7 +217,7 @@ class NetBenefit(_presented.Presented):
 
         For rows in clusters, which have no closed form, those of the draws.
         """
-        if self.counts.clusters is not None:
+        if not self._closed_form:
             draws = self._benefits_and_prevalence[0]
             return dict(zip(self.models, zip(draws.mean(axis=0), draws.std(axis=0, ddof=1), strict=True), strict=True))
         mean, sd = self.posterior.mean_and_sd(self._gain)
@@ -288,7 +293,7 @@ class NetBenefit(_presented.Presented):
         """
         low, high = self.treat_all.interval(_checks.fraction("prob", prob))
         w = odds(self.thresholds)
-        if self.counts.clusters is not None:  # no closed form
+        if not self._closed_form:
             moments = {"mean": self.treat_all.mean(), "sd": self.treat_all.sd()}
         else:
             mean, sd = (self.prevalence, 0.0) if self.prevalence else self.posterior.prevalence_mean_and_sd()

@@ -438,6 +438,10 @@ _PARTLY = (
 WITHOUT: dict[str, str | Callable[[Any], str]] = {
     "bayescal.results.evaluations.Evaluations": _has_parts,
     "bayescal.results.of_groups.ByLabel": _has_parts,
+    "bayescal.results.imputed.Imputed": (
+        "it mixes imputations, and each has its own, as in `bayescal.pymc_model(result.imputations[0])`."
+    ),
+    "bayescal.clinical.imputed.MixedLines": "it mixes posteriors, and each of its `parts` has one.",
     "bayescal.results.sensitivity.Choices": _has_choices,
     "bayescal.clinical.result.ClinicalSummary": _summarises,
     "bayescal.clinical.exact_tests.CalibrationTests": "it has P-values, which need no prior.",

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from imputed import MIXTURES
 from monitoring import SEQUENCE_COLUMNS
 from pages import fill, table
 from studies import accuracies, small_sets
@@ -36,6 +37,7 @@ PAGES = {
     "subpopulation_coverage": "cumulative_posterior",
     "subpopulation_posterior": "cumulative_posterior",
     "net_benefit_clusters": "net_benefit",
+    "imputed": "recalibration",
     "survival_comparison": "survival",
     "survival_weak": "survival",
     "survival_clusters": "survival",
@@ -352,6 +354,26 @@ INTERVALS = (
             _recalibration("O/E"),
             _populations("observed_expected"),
         ),
+    ),
+    *(
+        Interval(
+            f"{words} of imputed predictions",
+            prints,
+            tuple(Study("imputed", {"quantity": words, "method": method}, about=method) for method in MIXTURES),
+        )
+        for words, prints in {
+            "slope": ("ImputedRecalibration",),
+            "in the large": (),
+            "O/E": (),
+            "AUC": ("ImputedEvaluation",),
+            "Brier score": (),
+            "net benefit": ("ImputedNetBenefit", "ImputedSummary"),
+        }.items()
+    ),
+    Interval(
+        "ICI of imputed predictions",
+        ("ImputedCurve",),
+        reason="a mixture as those of the other quantities; a study would need 20 curves per data set",
     ),
     Interval(
         "calibration in the large", ("in_the_large",), (_recalibration("in the large"), _populations("in_the_large"))

@@ -23,6 +23,7 @@ TIMES = np.ceil(20 * GENERATOR.random(400))
 FAST = {"draws": 50, "rng": 1}
 MODELS = {"a": P, "b": P**1.2}
 HALVES = P > 0.5
+IMPUTED = [P, P**1.2, P**1.1]
 
 
 def monitored():
@@ -65,6 +66,14 @@ DRAWN = {
     "Recalibration": (lambda: bc.clinical.recalibration(Y, P, **FAST), bc.clinical.plot_recalibration),
     "NetBenefit": (lambda: bc.decisions.net_benefit(Y, MODELS, [0.2, 0.5], **FAST), bc.decisions.plot_decision_curve),
     "ClinicalSummary": (lambda: bc.clinical.summary(Y, P, 0.2, **FAST), bc.decisions.plot_decision_curve),
+    "ImputedCurve": (lambda: bc.clinical.calibration_curve(Y, IMPUTED, **FAST), bc.clinical.plot_calibration_curve),
+    "ImputedRecalibration": (lambda: bc.clinical.recalibration(Y, IMPUTED, **FAST), bc.clinical.plot_recalibration),
+    "ImputedNetBenefit": (
+        lambda: bc.decisions.net_benefit(Y, IMPUTED, [0.2, 0.5], **FAST),
+        bc.decisions.plot_decision_curve,
+    ),
+    "ImputedSummary": (lambda: bc.clinical.summary(Y, IMPUTED, 0.2, **FAST), bc.decisions.plot_decision_curve),
+    "ImputedEvaluation": (lambda: bc.clinical.summary(Y, IMPUTED, **FAST).evaluation, bc.plot_reliability),
     "LossRatio": (
         lambda: bc.decisions.loss_ratio(Y[:200], P[:200], Y[200:], P[200:], **FAST),
         bc.decisions.plot_loss_ratio,

@@ -7,7 +7,10 @@ from bayescal._meant import public
 from bayescal.analyses.one import remarks_on
 from bayescal.clinical.curve.posterior import PRIOR_EXACT
 from bayescal.clinical.curve.result import CalibrationCurve, curve_of
+from bayescal.clinical.imputed import mixed_curve
+from bayescal.data.imputations import imputed_sets
 from bayescal.data.predictions import read_rows
+from bayescal.results.imputed import of_imputations
 from bayescal.stats.ordered import OrderedSums
 
 
@@ -35,7 +38,8 @@ def calibration_curve(
     y_true : array-like, shape (n_rows,)
         Outcomes 0 and 1, or labels, as for `evaluate`.
     y_prob : array-like of float, shape (n_rows,) or (n_rows, n_classes)
-        Probabilities (scores) as for `evaluate`.
+        Probabilities (scores) as for `evaluate`. A list of arrays of the shape (n_rows,) has one per imputation; the
+        result is then also `Imputed`. So may `y_true`, if outcomes were imputed.
     prior_exact : float, default 0.1
         Prior probability of exact calibration in the draws, in [0, 1). With 0, few intervals of the ICI contain 0, even
         if the classifier is calibrated.
@@ -96,6 +100,9 @@ def calibration_curve(
     >>> {family: round(sum(shares.values()), 2) for family, shares in cv.posterior.families.items()}
     {'exact': 0.0, 'smooth': 0.34, 'independent': 0.32, 'shared': 0.13, 'noise': 0.22}
     """
+    arguments = locals()
+    if sets := imputed_sets(y_true, y_prob):
+        return of_imputations(calibration_curve, mixed_curve, sets, arguments)
     rows = read_rows(y_true, y_prob, target=target, classes=classes, logits=logits, weights=weights).checked()
     steps = OrderedSums.from_rows(rows.scale_free())
     return curve_of(steps, rows.target, draws=draws, rng=rng, exact=prior_exact, of_rows=remarks_on(rows))

@@ -280,7 +280,11 @@ class CalibrationCurve(_presented.Presented):
         """
         value = _one_number(score)
         rates = self.rates([value])
-        return Draws(rates.values[:, 0], f"rate at {value:g}", self.bins.fingerprint)
+        return Draws(rates.values[:, 0], f"rate at {value:g}", rates.origin)
+
+    @property
+    def _families(self) -> dict[str, dict[str, float]]:
+        return self.posterior.families
 
     @property
     def probabilities(self) -> dict[str, float]:
@@ -355,7 +359,7 @@ class CalibrationCurve(_presented.Presented):
             [ERRORS[row["quantity"]][0], *(_render.number(row[name], self._decimals) for name in columns)]
             for row in self.table()
         ]
-        shares = {family: sum(inside.values()) for family, inside in self.posterior.families.items()}
+        shares = {family: sum(inside.values()) for family, inside in self._families.items()}
         words = WORDS | ({EXACT: "all other knots exact"} if self.contradicted else {})
         listed = ", ".join(f"{words[key]} {_render.probability(p).removeprefix('= ')}" for key, p in shares.items())
         of_ends = ((self.score == 0) | (self.score == 1)).all()  # the shares are those of the prior

@@ -8,12 +8,15 @@ from bayescal import _checks
 from bayescal._arrays import Classes
 from bayescal._invalid import quoted
 from bayescal._meant import public
+from bayescal.clinical.imputed import mixed_recalibration
 from bayescal.clinical.slope.counts import LogitCounts
 from bayescal.clinical.slope.posterior import WEAK, recalibration_posterior
 from bayescal.clinical.slope.result import GroupedRecalibration, Recalibration
 from bayescal.data.frames import same_rows, to_array
 from bayescal.data.groups import UNNAMED, Groups
+from bayescal.data.imputations import imputed_sets
 from bayescal.data.predictions import Columns, Predictions, read_rows
+from bayescal.results.imputed import of_imputations
 from bayescal.results.of_groups import of_each_group
 from bayescal.stats.contract import require_kind, total_of
 
@@ -37,9 +40,9 @@ def recalibration(
     Parameters
     ----------
     y_true : array-like of {0, 1} or bool, shape (n_rows,)
-        Whether the event happened.
+        Whether the event happened; a list of such arrays if outcomes were imputed.
     y_prob : array-like of float, shape (n_rows,)
-        Probability of the event, in [0, 1].
+        Probability of the event, in [0, 1]; a list of such arrays has one per imputation.
     prior : (float, float), "weak", "jeffreys" or "flat", default (2.5, 1.0)
         Standard deviations of Normal priors: of the shift at the mean logit, around 0, and of the slope, around 1.
         "weak" is the default. "jeffreys" is refused if outcomes are separated or nearly so. "flat" gives the
@@ -58,7 +61,8 @@ def recalibration(
     -------
     Recalibration or GroupedRecalibration
         Joint draws of ``in_the_large``, ``intercept`` and ``slope``, exact intervals, the Bayes factor, and
-        recalibrated predictions. A `GroupedRecalibration` if `by` is given.
+        recalibrated predictions. A `GroupedRecalibration` if `by` is given. Of imputations, the result is also
+        `Imputed`.
 
     Raises
     ------
@@ -94,6 +98,9 @@ def recalibration(
     >>> [round(end, 2) for end in rc.exact_interval("slope")]
     [0.47, 0.55]
     """
+    arguments = locals()
+    if sets := imputed_sets(y_true, y_prob):
+        return of_imputations(recalibration, mixed_recalibration, sets, arguments)
     columns = read_rows(y_true, y_prob, target="event", weights=weights, classes=classes, logits=logits)
     assert isinstance(columns, Columns)  # the target `event` has one column
     options = {"prior": prior, "floor": floor, "draws": draws, "rng": rng}

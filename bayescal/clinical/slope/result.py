@@ -228,8 +228,8 @@ class Recalibration(_presented.Presented):
         """Return the sentence, table and remarks that printing shows, as data; it always has all rows."""
         header = ("", "mean", "sd", "2.5 %", "97.5 %", "if calibrated")
         rows = [
-            [QUANTITIES[key][0], *map(_number, numbers), f"{calibrated:g}"]
-            for key, *numbers, calibrated in (row.values() for row in self.table())
+            [QUANTITIES[row["quantity"]][0], *(_number(row[k]) for k in self._columns[:4]), f"{row['calibrated']:g}"]
+            for row in self.table()
         ]
         return _render.Sheet(self.sentence(), self.spec, header, rows, self.remarks, self._notes())
 
