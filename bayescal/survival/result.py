@@ -30,6 +30,8 @@ RATIO_SEED = 2
 NAME, LABEL = "observed_expected", "observed / expected"
 #: Statistic of a trend below minus this number: risks that fall with the events, by chance once in 30 000 data sets.
 REVERSED_TREND = 4.0
+#: Events are far fewer, or far more, than expected if the interval of observed / expected is beyond this factor.
+FAR_OFF = 2.0
 #: No event where more are expected: by chance in fewer than 1 of 2000 calibrated data sets.
 MANY_EXPECTED_EVENTS = 8.0
 HEADER = ("horizon", "events", "censored", "mean", "sd", "2.5 %", "97.5 %", "plug-in", LABEL)
@@ -243,7 +245,39 @@ class SurvivalEvaluation(Evaluation):
     @property
     def remarks(self) -> tuple[str, ...]:
         """Warnings about the interval, which are printed below the table; empty if no problem is known."""
-        return (*super().remarks, *_doubts(self.counts), *_censoring_remarks(self.counts))
+        return (*super().remarks, *self._doubts(), *_censoring_remarks(self.counts))
+
+    def _doubts(self) -> list[str]:
+        """Return remarks on probable mistakes: risks that are lower for rows with events, or far from their number."""
+        counts = self.counts
+        used = counts.occupied & counts.followed
+        n, k, risk = counts.effective_n[used], counts.effective_k[used], counts.mean_confidence[used]
+        if not k.any() and n @ risk > MANY_EXPECTED_EVENTS:
+            return [
+                f"No event is observed by the horizon {counts.horizon:g}, and {n @ risk:.0f} are expected. Is the "
+                "horizon in the unit of the times, and does the event have the code of the cause?"
+            ]
+        area = self.auc.interval(0.95) if self._has_area else (0.0, 1.0)
+        z = _trend(n, k, risk)
+        many = max(n @ risk, k.sum()) > MANY_EXPECTED_EVENTS and expects_events(counts)
+        ratio = self.observed_expected.interval(0.95) if many else (1.0, 1.0)
+        if area[1] < 0.5 or z < -REVERSED_TREND:
+            shown = f"AUC {area[0]:.2f} to {area[1]:.2f}" if area[1] < 0.5 else f"trend over bins: z = {z:.1f}"
+            return [
+                f"Events are rarer where the stated risk is higher ({shown}). Are these survival probabilities? Then "
+                "pass 1 minus them."
+            ]
+        if ratio[1] < 1 / FAR_OFF or ratio[0] > FAR_OFF:
+            return [
+                f"The stated risks are far from the share of events ({LABEL} {ratio[0]:.2g} to {ratio[1]:.2g}). Are "
+                "these survival probabilities (then pass 1 minus them), or risks by another horizon?"
+            ]
+        return []
+
+    @property
+    def _has_area(self) -> bool:
+        """Whether the AUC has an interval: enough rows are followed, and both outcomes are known of some."""
+        return not self.counts.lacking and bool((self.counts.weight.sum(axis=1) > 0).all())
 
 
 def _followed_bins(bins: BinDraws, counts: HorizonCounts) -> BinDraws:
@@ -253,24 +287,6 @@ def _followed_bins(bins: BinDraws, counts: HorizonCounts) -> BinDraws:
         return bins
     share = bins.mass[:, keep] / bins.mass[:, keep].sum(axis=1, keepdims=True)
     return BinDraws(share, bins.accuracy[:, keep], bins.confidence[:, keep], bins.occupied[keep], share)
-
-
-def _doubts(counts: HorizonCounts) -> list[str]:
-    """Return remarks on probable mistakes: risks that are lower for rows with events, or no event by the horizon."""
-    used = counts.occupied & counts.followed
-    n, k, risk = counts.effective_n[used], counts.effective_k[used], counts.mean_confidence[used]
-    if not k.any() and n @ risk > MANY_EXPECTED_EVENTS:
-        return [
-            f"No event is observed by the horizon {counts.horizon:g}, and {n @ risk:.0f} are expected. Is the horizon "
-            "in the unit of the times, and does the event have the code of the cause?"
-        ]
-    z = _trend(n, k, risk)
-    if z > -REVERSED_TREND:
-        return []
-    return [
-        f"Events are rarer where the stated risk is higher (trend over bins: z = {z:.1f}). Are these survival "
-        "probabilities? Then pass 1 minus them."
-    ]
 
 
 def _trend(n: Floats, k: Floats, risk: Floats) -> float:
