@@ -3,9 +3,14 @@
 import numpy as np
 import pytest
 from censored_rows import simulated
+from reference_rows import reference_rows
 
 import bayescal as bc
 from bayescal.survival.result import _trend, expects_events, observed_ratio
+
+#: Scores that scikit-survival 0.28.0 computes for `reference_rows` at 0.3, 0.6 and 0.9.
+SKSURV_BRIER, SKSURV_IBS = [0.07565414090187805, 0.13541423618771253, 0.1655811960100406], 0.12801595232183594
+SKSURV_AUC = [0.7527144718804958, 0.8038507092843978, 0.8007354331546574]
 
 
 def test_the_ratio_of_observed_to_expected_events():
@@ -45,6 +50,52 @@ def test_several_horizons():
         every[0.5]
     ratio = every.table(estimand="observed_expected")[0]
     assert ratio["mean"] == every[0.3].observed_expected.mean()
+
+
+def test_scores_over_time_are_those_of_scikit_survival():
+    """`brier_score(y, y, 1 - risks, at)`, `integrated_brier_score` and `cumulative_dynamic_auc(y, y, risks, at)`.
+
+    One bin has one censoring curve, and times have no ties: the definitions are the same.
+    """
+    time, event, risk = reference_rows()
+    at = [0.3, 0.6, 0.9]
+    risks = np.stack([1 - (1 - risk) ** (t**1.25) for t in at], axis=1)
+    several = bc.survival.evaluate(time, event, risks, horizon=at, bins=1, rng=1, draws=1000)
+    briers = [each.plug_in_of("brier_score") for each in several.values()]
+    assert briers == pytest.approx(SKSURV_BRIER, rel=1e-9)
+    assert several.observed_integrated() == pytest.approx(SKSURV_IBS, rel=1e-9)
+    assert [each.plug_in_of("auc") for each in several.values()] == pytest.approx(SKSURV_AUC, rel=1e-9)
+    # by the trapezoidal rule with equal steps
+    assert several.observed_integrated("auc") == pytest.approx(np.array(SKSURV_AUC) @ [0.25, 0.5, 0.25], rel=1e-9)
+
+
+def test_draws_over_time_are_joint():
+    """The standard deviation of the integrated score is that of an infinitesimal jackknife, by leaving out rows."""
+    time, event, risk = simulated(300, rate=0.5)
+    at = [0.3, 0.5, 0.7]
+    risks = np.stack([1 - (1 - risk) ** (t**1.25) for t in at], axis=1)
+
+    def observed(kept):
+        several = bc.survival.evaluate(
+            time[kept], event[kept], risks[kept], horizon=at, bins=1, rng=1, draws=50, model="dirichlet"
+        )
+        return [several.observed_integrated(), several.observed_integrated("auc")]
+
+    several = bc.survival.evaluate(time, event, risks, horizon=at, bins=1, rng=1, draws=4000, model="dirichlet")
+    part = np.array_split(np.random.default_rng(1).permutation(300), 60)
+    left_out = np.array([observed(np.delete(np.arange(300), each)) for each in part])
+    jackknife = np.sqrt(59 / 60 * ((left_out - left_out.mean(axis=0)) ** 2).sum(axis=0))
+    for name, sd in zip(("brier_score", "auc"), jackknife, strict=True):
+        drawn, joint = several.integrated(name), several.joint(name)
+        assert drawn.sd() == pytest.approx(sd, rel=0.35)  # 60 parts: a standard error of 10 %
+        assert np.corrcoef(joint.values.T)[0, 2] > 0.3
+        for i, each in enumerate(several.values()):
+            assert np.sort(joint.values[:, i]).tolist() == np.sort(each.draws(name).values).tolist()
+    with pytest.raises(ValueError, match="estimand"):
+        several.integrated("ece")
+    one = bc.survival.evaluate(time, event, risks[:, :1], horizon=at[:1], rng=1, draws=50)
+    with pytest.raises(ValueError, match="at least two horizons"):
+        one.integrated()
 
 
 def test_without_expected_events_there_is_no_ratio():
