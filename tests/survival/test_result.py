@@ -163,8 +163,7 @@ def test_survival_probabilities_are_suspected_and_risks_are_not(a, b, n):
     """In 12 data sets, half of them with a competing cause: 1 minus the risk is suspected, the risk is not.
 
     The AUC of 1 minus the risk is below 0.5, or its ratio to the events far from 1. For calibrated risks the AUC is
-    above 0.5, so that its 95 % interval lies below 0.5 in
-    fewer than 1 of 40 data sets; seeds are fixed.
+    above 0.5, so that its 95 % interval lies below 0.5 in fewer than 1 of 40 data sets; seeds are fixed.
     """
     fired = []
     for seed in range(12):
