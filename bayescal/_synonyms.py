@@ -72,8 +72,9 @@ DRAWS = {
     "Comparison Change ScoreComparison SurvivalComparison": "result.difference(first, second)",
     "ComparisonOverDatasets": "result.difference(first, second)", "BinSensitivity": "result.average",
     "ModelSensitivity": "result[model, prior].ece",
-    "Recalibration": "result.slope", "GroupedRecalibration": "result.overall.slope", "CalibrationCurve": "result.ici",
-    "ClinicalSummary": "result.evaluation.ece", "NetBenefit": "result.net_benefit[model]",
+    "Recalibration SurvivalRecalibration": "result.slope",
+    "GroupedRecalibration": "result.overall.slope", "CalibrationCurve": "result.ici",
+    "ClinicalSummary": "result.evaluation.ece", "NetBenefit SurvivalNetBenefit": "result.net_benefit[model]",
     "GroupedNetBenefit": "result.overall.net_benefit[model]", "LossRatio": "result.mean_ratio",
     "SelectivePrediction": "result.risk[model]", "TopK": "result[1].ece",
     "CumulativePosterior": "result.kuiper", "CumulativeDifference": "result.posterior().kuiper",
@@ -91,7 +92,7 @@ STATISTICS = {
 }  # fmt: skip
 NO_PICTURE = (
     "CalibrationMonitor CalibrationTests ClassPriors CorpDecomposition GroupedNetBenefit GroupedRecalibration "
-    "JudgeReport "
+    "DistributionTests JudgeReport "
     "CheckPlan ModelParts MurphyDecomposition PartlyObservedBand Plan ShiftEvidence WeightReport"
 )
 SEEDS = "randomstate seed randomseed key generator"
@@ -215,7 +216,7 @@ TABLE = (
           "shift.covariate survival.evaluate survival.evaluate_counts survival.compare compare compare_counts "
           "dirichlet_posterior bin_sensitivity planning.labels_needed"),
     Meant("prior priors priorrows", "The prior has the weight of a number of rows:", ("pseudo_rows",),
-          of="decisions.net_benefit decisions.net_benefit_counts"),
+          of="decisions.net_benefit decisions.net_benefit_counts survival.net_benefit"),
     Meant("alpha prior", "Priors have names and options, as in", (),
           "result.sensitivity(priors={'dirichlet': {'j': {'alpha': 'jeffreys'}}})", of="Evaluation.sensitivity"),
     Meant("priorodds pool submodels interceptsd logslopesd densescale", "Priors have names and options, as in", (),

@@ -264,6 +264,13 @@ CALLS = {
     "shrinkage_posterior": bins_of,
     "signed_error": lambda r: bc.signed_error(bins_of(r)),
     "squared_l2_error": lambda r: bc.squared_l2_error(bins_of(r)),
+    "survival.calibration_tests": lambda r: bc.survival.calibration_tests(r.p, r.y),
+    "survival.net_benefit": lambda r: bc.survival.net_benefit(
+        r.t, r.y, {"a": r.p, "b": r.q}, [0.1, 0.5], horizon=3, **r.weights, **FAST
+    ),
+    "survival.recalibration": lambda r: bc.survival.recalibration(
+        r.t, r.y, r.p, horizon=3, floor=1e-6, **r.weights, **FAST
+    ),
     "top_k": lambda r: bc.decisions.top_k(r.label, r.matrix, **FAST),
     "worst_regret": lambda r: bc.evaluate(r.y, r.p, bins=5, **r.weights, **FAST).worst_regret(),
     "underconfidence": lambda r: bc.underconfidence(bins_of(r)),

@@ -95,6 +95,9 @@ RESULTS = {
     "PartlyObservedBand": bc.labels.partly_observed(CHECKED, P, missing="not_at_random", odds_ratio=2, **FAST),
     "JudgedComparison": bc.labels.compare_judged(CHECKED, MODELS, judge=Y, rates=(0.9, 0.8), **FAST),
     "SurvivalEvaluation": bc.survival.evaluate(TIMES, Y, P, horizon=5, **FAST),
+    "SurvivalNetBenefit": bc.survival.net_benefit(TIMES, Y, MODELS, [0.2, 0.5], horizon=5, **FAST),
+    "SurvivalRecalibration": bc.survival.recalibration(TIMES, Y, P, horizon=5, **FAST),
+    "DistributionTests": bc.survival.calibration_tests(P, Y),
     "SurvivalComparison": bc.survival.compare(TIMES, Y, MODELS, horizon=5, **FAST),
     "Plan": bc.planning.labels_needed(COUNTS, width=0.2, simulations=40, draws=100, rng=1),
     "CheckPlan": bc.planning.checks_needed(JUDGED, rows=20),
@@ -797,8 +800,8 @@ def test_hints_stay_with_their_object():
         bc.monitoring.CalibrationMonitor(window=1).add([1, 0], [0.5, 0.2], time=[0, 1]).evaluate(seed=1)
     with pytest.raises(TypeError, match=r"The number of draws is `monitor\.evaluate\(draws=4000\)`\.$"):
         bc.monitoring.CalibrationMonitor(window=1).add([1, 0], [0.5, 0.2], time=[0, 1]).evaluate(n_draws=10)
-    with pytest.raises(AttributeError, match="has no attribute 'recalibration'") as caught:
-        bc.survival.recalibration  # noqa: B018
+    with pytest.raises(AttributeError, match="has no attribute 'calibration_curve'") as caught:
+        bc.survival.calibration_curve  # noqa: B018
     assert "clinical" not in str(caught.value)  # whose functions do not know censoring
 
 

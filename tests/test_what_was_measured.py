@@ -20,7 +20,7 @@ DOCS = Path(__file__).resolve().parents[1] / "docs"
 WITHOUT = {
     *("CalibrationTests", "Evidence", "WeightReport", "SubpopulationScreen", "TargetEvaluation"),
     *("Cumulative", "CumulativeDifference", "OfEstimand", "_Decomposition", "OverDatasets", "Joint"),
-    *("Judged", "ByLabel", "Choices", "BesideOthers", "Imputed"),
+    *("Judged", "ByLabel", "Choices", "BesideOthers", "Imputed", "DistributionTests"),
 }
 
 

@@ -144,7 +144,7 @@ def net_benefit(
     on = {name: remarks_on(of_model) for name, of_model in rows.items()}
     of_rows = tuple(of_several(on)) if named else on[UNNAMED]
     if by is None:
-        return replace(_of_counts(counts, pseudo_rows, harm, prevalence, draws, rng), of_rows=of_rows)
+        return replace(of_counts(counts, pseudo_rows, harm, prevalence, draws, rng), of_rows=of_rows)
     groups = Groups.from_column(by, n_rows)
     parts = _by_group(rows, groups, counts.thresholds, clusters)
     grouped = _of_groups(parts, counts, groups.name, (pseudo_rows, harm, prevalence, draws), rng)
@@ -169,8 +169,8 @@ def _of_groups(
 ) -> GroupedNetBenefit:
     """Evaluate each group and all rows; the draws of a group do not depend on the other groups."""
     seed, *seeds = _checks.seeds(rng, len(parts) + 1)
-    groups = of_each_group(lambda counts, seed: _of_counts(counts, *options, seed), parts, parts.values(), seeds)
-    return GroupedNetBenefit(groups, _of_counts(whole, *options, seed), name)
+    groups = of_each_group(lambda counts, seed: of_counts(counts, *options, seed), parts, parts.values(), seeds)
+    return GroupedNetBenefit(groups, of_counts(whole, *options, seed), name)
 
 
 @overload
@@ -248,7 +248,7 @@ def net_benefit_counts(
     """
     options = (pseudo_rows, harm, prevalence, draws)
     if not isinstance(counts, Mapping):
-        return _of_counts(_at(counts, thresholds), *options, rng)
+        return of_counts(_at(counts, thresholds), *options, rng)
     parts = of_each_group(lambda each: _at(each, thresholds), counts, counts.values())
     return _of_groups(parts, total_of(parts), name, options, rng)
 
@@ -260,12 +260,13 @@ def _at(counts: ThresholdCounts | BinnedCounts | PairedCounts, thresholds: Any) 
     return counts if thresholds is None else counts.at(thresholds)
 
 
-def _of_counts(
+def of_counts(
     counts: ThresholdCounts, pseudo_rows: Any, harm: Any, prevalence: Any, draws: Any, rng: Any
 ) -> NetBenefit:
+    """Check the options of `net_benefit`, and make its result from counts."""
     prior = float(_checks.positive("pseudo_rows", pseudo_rows, ()))
     share = None if prevalence is None else _checks.fraction("prevalence", prevalence)
-    if share is None and counts.weights_by_outcome_only:
+    if share is None and counts.strata is None and counts.weights_by_outcome_only:
         raise ValueError(
             "`weights` must not depend on the outcome alone, as in case-control data, where the share of outcome 1 is "
             "chosen. Pass the share in the population, as in `prevalence=0.1`; weights are then not needed."

@@ -330,6 +330,11 @@ class ThresholdCounts(Counted):
         return len(self.thresholds) + 1
 
     @property
+    def strata(self) -> tuple[Ints, Floats] | None:
+        """Stratum of each joint cell, and effective rows of each stratum, if some rows stand for censored ones."""
+        return None
+
+    @property
     def outcome(self) -> Ints:
         """Outcome of each joint cell, shape (n_cells,)."""
         return self.cells[:, -1]

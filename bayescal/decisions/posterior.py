@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from bayescal import _checks
-from bayescal._arrays import Bools, Floats, Generator
+from bayescal._arrays import Bools, Floats, Generator, Ints
 from bayescal.decisions.counts import ThresholdCounts
 from bayescal.stats.clusters import masses_of_units
 
@@ -45,6 +45,10 @@ class ScoreCellsPosterior:
     the number of rows in clusters that carry the evidence of one independent row. One of the d rows has independent
     scores of all models; on the scores of the others, the models agree. For clusters of one row, it is the one above.
 
+    With `counts.strata`, as for right-censored rows, the shares of cells within a stratum have the Dirichlet
+    distribution of the effective rows of its cells, and the strata, with the prior as one of them, that of the
+    effective rows of each stratum. If both numbers are equal, as without censoring, this is the Dirichlet above.
+
     If `given_outcome`, as for case-control data, probabilities are given the outcome: each row of the mass sums to 1.
 
     .. [1] T. S. Ferguson (1973), "A Bayesian analysis of some nonparametric problems", Annals of Statistics 1, 209-230.
@@ -78,7 +82,7 @@ class ScoreCellsPosterior:
         """Draw the probabilities of outcome and score cell jointly over models, (n_draws, n_models, 2, n_bins)."""
         rng, clusters = _checks.generator(rng), self.counts.clusters
         one = len(self.counts.models) == 1
-        if one and clusters is None:
+        if one and clusters is None and self.counts.strata is None:
             mass = rng.standard_gamma(self.parameters(0), (n_draws, 1, 2, self.counts.n_bins))
         else:
             mass = self._prior_mass(n_draws, rng)
@@ -116,12 +120,24 @@ class ScoreCellsPosterior:
 
     def _add_rows(self, mass: Floats, rng: Generator) -> None:
         """Add the Gamma masses of the rows of each joint cell to those of the prior."""
+        if self.counts.strata is None:
+            self._add_cells(mass, np.arange(len(self._rows)), rng)
+            return
+        stratum, rows = self.counts.strata
+        for at, total in enumerate(rows):
+            part = np.zeros_like(mass)
+            self._add_cells(part, np.flatnonzero(stratum == at), rng)
+            own = np.maximum(part[0].sum(axis=1), np.finfo(np.float64).tiny)
+            mass += part * (rng.standard_gamma(total, mass.shape[1]) / own)[:, None]
+
+    def _add_cells(self, mass: Floats, cells: Ints, rng: Generator) -> None:
+        """Add the Gamma masses of the rows of some joint cells."""
         counts, rows = self.counts, self._rows
         n_models, n_draws, size = mass.shape
         step = max(CHUNK // n_draws, 1)
-        for start in range(0, len(rows), step):
-            part = slice(start, start + step)
-            masses = rng.standard_gamma(rows[part, None], (len(rows[part]), n_draws))
+        for start in range(0, len(cells), step):
+            part = cells[start : start + step]
+            masses = rng.standard_gamma(rows[part, None], (len(part), n_draws))
             for i in range(n_models):
                 place = counts.outcome[part] * (size // 2) + counts.cells[part, i]
                 order = np.argsort(place, kind="stable")
@@ -148,9 +164,24 @@ class ScoreCellsPosterior:
 
     def prevalence_mean_and_sd(self) -> tuple[float, float]:
         """Exact mean and standard deviation of the probability of outcome 1, if it is not given: that of a Beta."""
-        zero, one = self.parameters(0).sum(axis=1).tolist()
-        mean = one / (zero + one)
-        return mean, (mean * (1 - mean) / (zero + one + 1)) ** 0.5
+        parts, total = self._strata(0)
+        zero, one = parts.sum(axis=-1).T
+        mean, variance = _of_strata(one, one, zero + one, total)
+        return float(mean), float(variance) ** 0.5
+
+    def _strata(self, model: int) -> tuple[Floats, Floats]:
+        """Parameters of one model by stratum, (n_strata, 2, n_bins), and effective rows of each stratum.
+
+        The prior is a stratum. Without strata, there is one with all rows and the prior.
+        """
+        counts = self.counts
+        if counts.strata is None:
+            whole = self.parameters(model)[None]
+            return whole, whole.sum(axis=(1, 2))
+        stratum, rows = counts.strata
+        prior = np.tile(self.pseudo_rows / 2 * base_shares(counts.thresholds), (2, 1))
+        parts = (counts.margin(model, np.where(stratum == at, self._rows, 0.0)) for at in range(len(rows)))
+        return np.stack([prior, *parts]), np.append(self.pseudo_rows, rows)
 
     def mean_and_sd(self, gain: Floats) -> tuple[Floats, Floats]:
         r"""Exact mean and standard deviation of expected gains of treating, each of shape (n_models, n_thresholds).
@@ -158,20 +189,23 @@ class ScoreCellsPosterior:
         `gain`, shape (2, n_thresholds), is that of a treated row of each outcome. By the aggregation property of the
         Dirichlet, with parameters :math:`A_z` of the treated rows of outcome z and the sum A of all parameters, the
         mean is :math:`m = \sum_z g_z A_z / A` and the variance :math:`(\sum_z g_z^2 A_z / A - m^2) / (A + 1)`. Given
-        the outcome, each outcome is a Dirichlet of its own, and means and variances add. Rows in clusters have no such
-        moments.
+        the outcome, each outcome is a Dirichlet of its own, and means and variances add. Strata have these moments,
+        which those of a Dirichlet of strata join. Rows in clusters have no such moments.
         """
         if self.counts.clusters is not None:
             raise ValueError("moments of rows in clusters have no closed form; take those of draws.")
-        parameters = np.stack([self.parameters(i) for i in range(len(self.counts.models))])
-        above = np.cumsum(parameters[..., ::-1], axis=-1)[..., ::-1][..., 1:]
-        total = parameters.sum(axis=-1, keepdims=True)
-        first, second = gain * above, gain**2 * above
-        if not self.given_outcome:
-            first, second, total = (values.sum(axis=-2, keepdims=True) for values in (first, second, total))
-        mean = first / total
-        variance = (second / total - mean**2) / (total + 1)
-        return mean.sum(axis=-2), np.sqrt(np.maximum(variance, 0.0).sum(axis=-2))
+        means, sds = [], []
+        for i in range(len(self.counts.models)):
+            parts, rows = self._strata(i)
+            above = np.cumsum(parts[..., ::-1], axis=-1)[..., ::-1][..., 1:]
+            own = parts.sum(axis=-1, keepdims=True)
+            first, second = gain * above, gain**2 * above
+            if not self.given_outcome:
+                first, second, own = (values.sum(axis=-2, keepdims=True) for values in (first, second, own))
+            mean, variance = _of_strata(first, second, own, own if self.given_outcome else rows[:, None, None])
+            means.append(mean.sum(axis=0))
+            sds.append(np.sqrt(np.maximum(variance, 0.0).sum(axis=0)))
+        return np.stack(means), np.stack(sds)
 
     def design_effects(self, gain: Floats) -> Floats:
         r"""Variance of expected gains between clusters, over that of independent rows; shape (n_models, n_thresholds).
@@ -200,6 +234,23 @@ class ScoreCellsPosterior:
             between = (of_cluster**2).sum(axis=0) * number / (number - 1)
             effects.append(np.divide(between, alone, out=np.full_like(alone, np.nan), where=alone > 0))
         return np.stack(effects)
+
+
+def _of_strata(first: Floats, second: Floats, own: Floats, rows: Floats) -> tuple[Floats, Floats]:
+    r"""Return mean and variance of the gain of a Dirichlet of strata, whose cells have Dirichlet distributions.
+
+    Axis 0 is the stratum: `first` and `second` are sums of parameter times gain, and times its square, `own` is the sum
+    of the parameters of its cells, and `rows` the parameter of the stratum. With mean m and variance v of each,
+    parameters a of strata and their sum A, the variance of :math:`\sum_s M_s X_s` is :math:`\sum_s a_s ((m_s - m)^2 +
+    (a_s + 1) v_s) / (A (A + 1))` with the mean :math:`m = \sum_s a_s m_s / A`.
+    """
+    some = np.maximum(own, np.finfo(np.float64).tiny)
+    means = first / some
+    variances = (second / some - means**2) / (own + 1)
+    whole = rows.sum(axis=0)
+    mean = (rows * means).sum(axis=0) / whole
+    spread = (rows * ((means - mean) ** 2 + (rows + 1) * variances)).sum(axis=0)
+    return mean, spread / (whole * (whole + 1))
 
 
 def base_shares(thresholds: Floats) -> Floats:

@@ -56,8 +56,8 @@ def plot(result: Any, ax: "Axes | None" = None, **options: Any) -> "Axes":
     - `BinSensitivity`: `plot_bin_sensitivity`;
     - `ModelSensitivity`: one interval per model and prior, and leave-one-out differences;
     - `CalibrationCurve`: `plot_calibration_curve`;
-    - `Recalibration`: `plot_recalibration`;
-    - `NetBenefit` and `ClinicalSummary`: `plot_decision_curve`;
+    - `Recalibration`, also of survival predictions: `plot_recalibration`;
+    - `NetBenefit`, also of survival predictions, and `ClinicalSummary`: `plot_decision_curve`;
     - `LossRatio`: `plot_loss_ratio`; `SelectivePrediction`: `plot_selective`; `TopK`: `plot_top_k`;
     - what `Evaluation.worst_regret` returns: the regret at each threshold, with a simultaneous band if
       ``simultaneous=True``;

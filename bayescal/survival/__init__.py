@@ -3,7 +3,9 @@
 A risk model states for each row the probability of an event by a horizon, such as death within five years. Some rows
 were not followed that long. `evaluate` estimates the calibration error from Kaplan-Meier or Aalen-Johansen estimates in
 bins of the risk, `compare` compares risk models on the same rows, and `SurvivalCounts` holds rows on a grid of times,
-which can be added, stored and evaluated at any horizon of the grid with `evaluate_counts`.
+which can be added, stored and evaluated at any horizon of the grid with `evaluate_counts`. `net_benefit` and
+`recalibration` are decision curves, and intercept and slope, at a horizon; `calibration_tests` tests whole predicted
+distributions.
 
 State: experimental. Intervals are too narrow for rows in clusters, and for differences with 500 rows.
 

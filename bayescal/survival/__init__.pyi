@@ -3,7 +3,13 @@ from .analysis import evaluate_counts as evaluate_counts
 from .comparison import SurvivalComparison as SurvivalComparison
 from .comparison import compare as compare
 from .counts import SurvivalCounts as SurvivalCounts
+from .decision_curve import SurvivalNetBenefit as SurvivalNetBenefit
+from .decision_curve import net_benefit as net_benefit
+from .distribution import DistributionTests as DistributionTests
+from .distribution import calibration_tests as calibration_tests
 from .file import count_file as count_file
+from .intercept_slope import SurvivalRecalibration as SurvivalRecalibration
+from .intercept_slope import recalibration as recalibration
 from .plot import plot_horizons as plot_horizons
 from .result import SurvivalEvaluation as SurvivalEvaluation
 from .result import SurvivalHorizons as SurvivalHorizons

@@ -9,7 +9,7 @@ from typing import Any, overload
 import numpy as np
 
 from bayescal import _checks, _render
-from bayescal._arrays import Array, Ints
+from bayescal._arrays import Array, Floats, Ints
 from bayescal._invalid import errors_of
 from bayescal._meant import public
 from bayescal.analyses.groups import evaluate_groups
@@ -21,8 +21,8 @@ from bayescal.results.grouped import GroupedEvaluation
 from bayescal.stats.bins import Bins, make_bins
 from bayescal.stats.contract import require_kind, total_of
 from bayescal.survival.counts import SurvivalCounts
-from bayescal.survival.horizon_counts import MOST_NOT_FOLLOWED, HorizonCounts
-from bayescal.survival.result import SurvivalEvaluation, SurvivalHorizons
+from bayescal.survival.horizon_counts import MOST_NOT_FOLLOWED, HorizonCounts, HorizonRows
+from bayescal.survival.result import INTEGRATED, SurvivalEvaluation, SurvivalHorizons
 from bayescal.survival.rows import SurvivalRows
 
 #: Largest share of rows in bins that are not followed.
@@ -299,12 +299,37 @@ def _evaluate_horizons(
     require_increasing(at)
     require_rising(rows.risk)
     seeds = _checks.seeds(rng, len(at))
-    evaluations = {}
+    evaluations, influences = {}, []
     for i, (each, seed) in enumerate(zip(at, seeds, strict=True)):
         rows_at = rows.at(i)
-        counts = HorizonCounts.from_rows(rows_at, each, edges_of_risks(rows_at, bins, binning), clusters)
+        edges = edges_of_risks(rows_at, bins, binning)
+        counts = HorizonCounts.from_rows(rows_at, each, edges, clusters)
         evaluations[each] = _evaluate(counts, rng=seed, **arguments)
-    return SurvivalHorizons(evaluations, dict(zip(at, seeds, strict=True)))
+        influences.append(_on_scores(rows_at, counts, edges, None if clusters is None else clusters.of_row))
+    correlations = {name: _correlations([each[name] for each in influences]) for name in INTEGRATED}
+    return SurvivalHorizons(evaluations, dict(zip(at, seeds, strict=True)), correlations)
+
+
+def _on_scores(rows: SurvivalRows, counts: HorizonCounts, bins: Bins, of_row: Ints | None) -> dict[str, Floats | None]:
+    """Return weighted influences of rows, or of clusters, on the Brier score and the AUC; None if there is none."""
+    at, ranks = HorizonRows.of_rows(rows, counts.horizon, bins), counts.ranks
+    on: dict[str, Floats | None] = dict.fromkeys(INTEGRATED)
+    if counts.losses is not None:
+        on["brier_score"] = at.weight * at.on_mean(at.squared_errors(rows.risk))[1]
+    if ranks is not None and ranks.both_outcomes:
+        on["auc"] = at.weight * at.on_area(ranks, rows.risk)
+    return {n: np.bincount(of_row, each) if of_row is not None and each is not None else each for n, each in on.items()}
+
+
+def _correlations(influences: Sequence[Floats | None]) -> Floats | None:
+    """Return the correlations over rows of influences on one quantity at several horizons; None if one is missing."""
+    if any(each is None for each in influences):
+        return None
+    stacked = np.stack([each for each in influences if each is not None])
+    length = np.sqrt(np.maximum(np.einsum("ij,ij->i", stacked, stacked), np.finfo(np.float64).tiny))
+    products = np.einsum("ij,kj->ik", stacked, stacked) / (length[:, None] * length)
+    np.fill_diagonal(products, 1.0)
+    return products
 
 
 def require_increasing(horizons: Sequence[float]) -> None:

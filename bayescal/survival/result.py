@@ -14,7 +14,7 @@ from bayescal._meant import public
 from bayescal.draws import BinDraws, Draws
 from bayescal.estimands.estimand import Estimand, UnavailableError
 from bayescal.estimands.registry import EstimandLike, as_scalar
-from bayescal.posterior.joint import with_ranks_of
+from bayescal.posterior.joint import nearest_correlation, reorder, with_ranks_of
 from bayescal.results import wording
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.of_groups import ByLabel
@@ -30,8 +30,12 @@ RATIO_SEED = 2
 NAME, LABEL = "observed_expected", "observed / expected"
 #: Statistic of a trend below minus this number: risks that fall with the events, by chance once in 30 000 data sets.
 REVERSED_TREND = 4.0
+#: Events are far fewer, or far more, than expected if the interval of observed / expected is beyond this factor.
+FAR_OFF = 2.0
 #: No event where more are expected: by chance in fewer than 1 of 2000 calibrated data sets.
 MANY_EXPECTED_EVENTS = 8.0
+#: Quantities whose draws are joint over horizons, so that they have a mean over time.
+INTEGRATED = ("brier_score", "auc")
 HEADER = ("horizon", "events", "censored", "mean", "sd", "2.5 %", "97.5 %", "plug-in", LABEL)
 
 
@@ -243,7 +247,35 @@ class SurvivalEvaluation(Evaluation):
     @property
     def remarks(self) -> tuple[str, ...]:
         """Warnings about the interval, which are printed below the table; empty if no problem is known."""
-        return (*super().remarks, *_doubts(self.counts), *_censoring_remarks(self.counts))
+        return (*super().remarks, *self._doubts(), *_censoring_remarks(self.counts))
+
+    def _doubts(self) -> list[str]:
+        """Return remarks on probable mistakes: risks that are lower for rows with events, or far from their number."""
+        counts = self.counts
+        used = counts.occupied & counts.followed
+        n, k, risk = counts.effective_n[used], counts.effective_k[used], counts.mean_confidence[used]
+        if not k.any() and n @ risk > MANY_EXPECTED_EVENTS:
+            return [
+                f"No event is observed by the horizon {counts.horizon:g}, and {n @ risk:.0f} are expected. Is the "
+                "horizon in the unit of the times, and does the event have the code of the cause?"
+            ]
+        scored = not counts.lacking and (counts.weight.sum(axis=1) > 0).all()
+        area = self.auc.interval(0.95) if scored else (0.0, 1.0)
+        z = _trend(n, k, risk)
+        many = max(n @ risk, k.sum()) > MANY_EXPECTED_EVENTS and expects_events(counts)
+        ratio = self.observed_expected.interval(0.95) if many else (1.0, 1.0)
+        if area[1] < 0.5 or z < -REVERSED_TREND:
+            shown = f"AUC {area[0]:.2f} to {area[1]:.2f}" if area[1] < 0.5 else f"trend over bins: z = {z:.1f}"
+            return [
+                f"Events are rarer where the stated risk is higher ({shown}). Are these survival probabilities? Then "
+                "pass 1 minus them."
+            ]
+        if ratio[1] < 1 / FAR_OFF or ratio[0] > FAR_OFF:
+            return [
+                f"The stated risks are far from the share of events ({LABEL} {ratio[0]:.2g} to {ratio[1]:.2g}). Are "
+                "these survival probabilities (then pass 1 minus them), or risks by another horizon?"
+            ]
+        return []
 
 
 def _followed_bins(bins: BinDraws, counts: HorizonCounts) -> BinDraws:
@@ -253,24 +285,6 @@ def _followed_bins(bins: BinDraws, counts: HorizonCounts) -> BinDraws:
         return bins
     share = bins.mass[:, keep] / bins.mass[:, keep].sum(axis=1, keepdims=True)
     return BinDraws(share, bins.accuracy[:, keep], bins.confidence[:, keep], bins.occupied[keep], share)
-
-
-def _doubts(counts: HorizonCounts) -> list[str]:
-    """Return remarks on probable mistakes: risks that are lower for rows with events, or no event by the horizon."""
-    used = counts.occupied & counts.followed
-    n, k, risk = counts.effective_n[used], counts.effective_k[used], counts.mean_confidence[used]
-    if not k.any() and n @ risk > MANY_EXPECTED_EVENTS:
-        return [
-            f"No event is observed by the horizon {counts.horizon:g}, and {n @ risk:.0f} are expected. Is the horizon "
-            "in the unit of the times, and does the event have the code of the cause?"
-        ]
-    z = _trend(n, k, risk)
-    if z > -REVERSED_TREND:
-        return []
-    return [
-        f"Events are rarer where the stated risk is higher (trend over bins: z = {z:.1f}). Are these survival "
-        "probabilities? Then pass 1 minus them."
-    ]
 
 
 def _trend(n: Floats, k: Floats, risk: Floats) -> float:
@@ -307,7 +321,8 @@ def _censoring_remarks(counts: HorizonCounts) -> list[str]:
 class SurvivalHorizons(ByLabel[SurvivalEvaluation]):
     """Evaluations of the same rows at several horizons: a mapping from horizon to `SurvivalEvaluation`.
 
-    Returned by `bayescal.survival.evaluate` for several horizons. Draws of two horizons are not joint.
+    Returned by `bayescal.survival.evaluate` for several horizons. Draws of two horizons are not joint, except for those
+    of `joint` and `integrated`.
 
     Parameters
     ----------
@@ -315,10 +330,14 @@ class SurvivalHorizons(ByLabel[SurvivalEvaluation]):
         The evaluations, in the order of the horizons.
     seeds : dict of float to int
         Seed of each horizon, which reproduces its evaluation.
+    correlations : dict of str to ndarray
+        Correlations between horizons of the influences of rows on the Brier score and on the AUC, each of shape
+        (n_horizons, n_horizons), or None if a horizon has none.
     """
 
     evaluations: dict[float, SurvivalEvaluation]
     seeds: dict[float, int]
+    correlations: dict[str, Floats | None]
 
     _index = ("horizon",)
     _label, _results = "horizon", "evaluations"
@@ -327,6 +346,78 @@ class SurvivalHorizons(ByLabel[SurvivalEvaluation]):
     def horizons(self) -> tuple[float, ...]:
         """The horizons, increasing."""
         return tuple(self.evaluations)
+
+    def joint(self, estimand: EstimandLike = "brier_score") -> Draws:
+        """Draws of the Brier score or of the AUC at all horizons, joint, shape (n_draws, n_horizons).
+
+        Each horizon has the draws of its evaluation, in an order that gives them the correlations of the influences of
+        rows on the two quantities.
+
+        Parameters
+        ----------
+        estimand : {"brier_score", "auc"}, default "brier_score"
+            The quantity.
+
+        Raises
+        ------
+        ValueError
+            For another quantity, or if it has no interval at one of the horizons.
+        """
+        name = as_scalar(estimand).name
+        _checks.one_of("estimand", name, INTEGRATED)
+        each = [evaluation.draws(name).values for evaluation in self.values()]
+        correlation = self.correlations[name]
+        assert correlation is not None  # otherwise there are no draws of a horizon
+        rng = np.random.SeedSequence(list(self.seeds.values()))
+        return Draws(reorder(np.stack(each, axis=1), nearest_correlation(correlation), rng=rng), f"{name} by horizon")
+
+    def integrated(self, estimand: EstimandLike = "brier_score") -> Draws:
+        r"""Draws of the mean over time of the Brier score or of the AUC, from the first to the last horizon.
+
+        The integrated Brier score, and the mean of the AUC at each time, by the trapezoidal rule between horizons:
+        :math:`\int B(t) \, dt / (t_k - t_1)`. `observed_integrated` is the value in the rows.
+
+        Parameters
+        ----------
+        estimand : {"brier_score", "auc"}, default "brier_score"
+            The quantity.
+
+        Raises
+        ------
+        ValueError
+            As for `joint`; also with a single horizon.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import bayescal as bc
+        >>> rng = np.random.default_rng(1)
+        >>> risk = rng.beta(1.2, 2.4, 1000)
+        >>> died, lost = (np.log(rng.random(1000)) / np.log1p(-risk)) ** 0.8, rng.exponential(1.5, 1000)
+        >>> at = [0.25, 0.5, 1.0]
+        >>> risks = np.stack([1 - (1 - risk) ** (t**1.25) for t in at], axis=1)
+        >>> several = bc.survival.evaluate(np.minimum(died, lost), died <= lost, risks, horizon=at, rng=1)
+        >>> round(several.observed_integrated(), 3), [round(end, 2) for end in several.integrated().interval(0.95)]
+        (0.135, [0.12, 0.15])
+        """
+        return Draws(self._over_time(self.joint(estimand).values), f"integrated {as_scalar(estimand).name}")
+
+    def observed_integrated(self, estimand: EstimandLike = "brier_score") -> float:
+        """Return the observed value of `integrated`, in the rows with known outcome, weighted for censoring.
+
+        Parameters
+        ----------
+        estimand
+            As for `integrated`.
+        """
+        return float(self._over_time(np.array([each.plug_in_of(estimand) for each in self.values()])))
+
+    def _over_time(self, values: Floats) -> Floats:
+        """Return the mean over time of values at the horizons, on the last axis."""
+        at = np.array(self.horizons)
+        if len(at) < 2:
+            raise ValueError("a mean over time needs at least two horizons; this result has one.")
+        return np.asarray(np.trapezoid(values, at, axis=-1) / (at[-1] - at[0]))
 
     @property
     def spec(self) -> str:

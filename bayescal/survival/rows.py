@@ -49,7 +49,7 @@ class SurvivalRows:
         same_rows({"time": time, "event": event, "risk": risk, "weights": weights})
         times = _times(time)
         _checks.not_empty("time", len(times))
-        kinds = _kinds(column("event", to_array("event", event)))
+        kinds = event_kinds(event)
         risks = _risks(risk, horizons)
         _checks.same_length(("time", "event", "risk"), (len(times), len(kinds), len(risks)))
         weight = weight_column(weights, len(times), "time")
@@ -113,7 +113,9 @@ def _times(time: Any) -> Floats:
     return values.astype(np.float64, copy=False)
 
 
-def _kinds(values: Array) -> Ints:
+def event_kinds(event: Any) -> Ints:
+    """Check a column of kinds of exits: 0 for censored rows, otherwise the cause of the event."""
+    values = column("event", to_array("event", event))
     if values.dtype.kind == "b":
         return values.astype(np.int64)
     if values.dtype.kind not in "iuf":

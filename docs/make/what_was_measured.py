@@ -602,6 +602,17 @@ INTERVALS = (
     Interval("AUC at a horizon", (), (_survival("auc"), _survival_clusters("auc"))),
     *(
         Interval(
+            f"{words} at a horizon",
+            prints,
+            reason="`docs/make/survival_measures.py` measures it; its numbers are not stored yet",
+        )
+        for words, prints in (
+            ("intercept and slope", ("SurvivalRecalibration",)),
+            ("net benefit", ("SurvivalNetBenefit",)),
+        )
+    ),
+    *(
+        Interval(
             f"difference at a horizon: {words}",
             prints,
             (Study("survival_comparison", {"quantity": quantity, "method": "compare_survival"}),),

@@ -65,6 +65,14 @@ DRAWN = {
     "CalibrationCurve": (lambda: bc.clinical.calibration_curve(Y, P, **FAST), bc.clinical.plot_calibration_curve),
     "Recalibration": (lambda: bc.clinical.recalibration(Y, P, **FAST), bc.clinical.plot_recalibration),
     "NetBenefit": (lambda: bc.decisions.net_benefit(Y, MODELS, [0.2, 0.5], **FAST), bc.decisions.plot_decision_curve),
+    "SurvivalNetBenefit": (
+        lambda: bc.survival.net_benefit(TIMES, Y, MODELS, [0.2, 0.5], horizon=5, **FAST),
+        bc.decisions.plot_decision_curve,
+    ),
+    "SurvivalRecalibration": (
+        lambda: bc.survival.recalibration(TIMES, Y, P, horizon=5, **FAST),
+        bc.clinical.plot_recalibration,
+    ),
     "ClinicalSummary": (lambda: bc.clinical.summary(Y, P, 0.2, **FAST), bc.decisions.plot_decision_curve),
     "ImputedCurve": (lambda: bc.clinical.calibration_curve(Y, IMPUTED, **FAST), bc.clinical.plot_calibration_curve),
     "ImputedRecalibration": (lambda: bc.clinical.recalibration(Y, IMPUTED, **FAST), bc.clinical.plot_recalibration),
@@ -118,6 +126,7 @@ PARTS = {
 #: Results without a picture, and the end of the answer.
 WITHOUT = {
     "CalibrationTests": (lambda: bc.clinical.calibration_tests(Y, P), "`print(result)` shows its table."),
+    "DistributionTests": (lambda: bc.survival.calibration_tests(P, Y), "`print(result)` shows its table."),
     "CorpDecomposition": (lambda: bc.scores.brier_decomposition(Y, P), "`print(result)` shows its table."),
     "MurphyDecomposition": (
         lambda: bc.scores.brier_decomposition(Y, P, method="murphy"),

@@ -261,6 +261,11 @@ class LogitCounts(Sums):
         return self._scale * self.binned.weight[:, self._inside].sum(axis=0)
 
     @property
+    def mass(self) -> Floats:
+        """Effective number of rows in each cell from which the distribution of the logits comes, shape (n_cells,)."""
+        return self.n
+
+    @property
     def k(self) -> Floats:
         """Effective number of rows with outcome 1 in each cell, shape (n_cells,)."""
         return self._scale * self.binned.weight[1, self._inside]

@@ -99,7 +99,7 @@ def in_the_large(counts: LogitCounts | Logits, lines: Floats, *, rng: Generator)
     bootstrap of the cells), it is the shift s with :math:`\sum q\,\mathrm{expit}(x + s) = \sum q\,\mathrm{expit}(a + b
     x)`. It does not assume that the slope is 1. With slope 1, it is the intercept.
     """
-    x, n = _merged(counts.logit, counts.n)
+    x, n = _merged(counts.logit, counts.mass)
     q = _masses(n, len(lines), rng)
     q /= q.sum(axis=1, keepdims=True)
     goal = (q * expit(lines[:, :1] + lines[:, 1:] * x)).sum(axis=1)
@@ -129,7 +129,7 @@ def observed_expected(counts: LogitCounts | Logits, lines: Floats, *, rng: Gener
     only if the calibration in the large is above 0. Rows of outcome 1 with a probability of exactly 1 count as one
     observed and one expected event.
     """
-    x, n = _merged(counts.logit, counts.n)
+    x, n = _merged(counts.logit, counts.mass)
     q = _masses(n, len(lines), rng)
     certain = rng.standard_gamma(counts.certain_events, len(lines))
     observed = (q * expit(lines[:, :1] + lines[:, 1:] * x)).sum(axis=1) + certain
