@@ -324,6 +324,28 @@ class GroupedRecalibration(OfGroups[Recalibration]):
     def _badness(self, of_group: Recalibration) -> float:
         return abs(of_group.posterior.moments("slope")[0] - 1)
 
+    def new_centre(self, *, rng: Any = None) -> Any:
+        """Predict the calibration in a new centre, if the groups are centres.
+
+        Parameters
+        ----------
+        rng : None, int, SeedSequence or Generator
+            Seed or generator. By default a seed of this result, so that equal calls give equal numbers.
+
+        Returns
+        -------
+        NewCentre
+            The line, O/E and the ECE in the mean centre, and prediction intervals for a new one.
+
+        Raises
+        ------
+        ValueError
+            If there are fewer than 3 groups.
+        """
+        from bayescal.clinical.slope.new_centre import new_centre_of
+
+        return new_centre_of(self.groups, self.overall, self.name, self.overall.shift_seed if rng is None else rng, {})
+
     def sentence(self, prob: float = 0.95) -> str:
         """Return the smallest and the largest slope with their groups, and `Recalibration.sentence` of all rows."""
         slopes = {label: each.posterior.moments("slope")[0] for label, each in self.groups.items()}

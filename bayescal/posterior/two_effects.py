@@ -1,0 +1,140 @@
+"""Normal random-effects model of two correlated effects per centre, such as the two parameters of a calibration line."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import betaincinv
+
+from bayescal._arrays import Floats, Generator
+from bayescal.posterior.random_effects import DEGREES
+
+#: Nodes of each standard deviation, equidistant in its logarithm, and their ends in units of the prior scale.
+NODES, LOWEST, HIGHEST = 36, 0.02, 30.0
+#: Nodes of the correlation, at equal probabilities of its prior, whose density is proportional to 1 - rho^2.
+CORRELATIONS, SHAPE = 9, 2.0
+
+
+class EffectDraws(NamedTuple):
+    """Joint draws of a population of centres."""
+
+    mean: Floats  # both means over centres, shape (n_draws, 2)
+    spread: Floats  # both standard deviations between centres, shape (n_draws, 2)
+    correlation: Floats  # between centres, shape (n_draws,)
+    new: Floats  # both effects of a new centre, shape (n_draws, 2)
+
+
+@dataclass(frozen=True, eq=False)
+class TwoEffectsPosterior:
+    r"""Posterior of the means, the standard deviations and the correlation of two effects over centres.
+
+    Parameters
+    ----------
+    precision : ndarray, shape (n_centres, 2, 2)
+        Information of each centre about its two effects; may be singular.
+    shift : ndarray, shape (n_centres, 2)
+        Precision times estimate.
+    scales : tuple of float
+        Scales of the half-t priors of both standard deviations.
+
+    Notes
+    -----
+    The log likelihood of the effects :math:`\theta_j` of centre j is :math:`h_j' \theta_j - \theta_j' H_j \theta_j / 2`,
+    and :math:`\theta_j \sim N(\mu, T)`. The prior of :math:`\mu` is uniform, those of both standard deviations are
+    half-t with 4 degrees of freedom [1]_, and :math:`(\rho + 1) / 2 \sim \mathrm{Beta}(2, 2)`, the LKJ prior with shape
+    2. Given T, the centre contributes the precision :math:`(I + H_j T)^{-1} H_j` to :math:`\mu`, which needs no inverse
+    of H or T; the standard deviations and the correlation are integrated on a grid.
+
+    References
+    ----------
+    .. [1] A. Gelman (2006), "Prior distributions for variance parameters in hierarchical models", Bayesian Analysis 1,
+       515-533.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> H, estimate = np.tile(100 * np.eye(2), (5, 1, 1)), np.array([[0.1, 0.8]] * 5)
+    >>> posterior = TwoEffectsPosterior(H, 100 * estimate, (0.5, 0.3))
+    >>> posterior.sample(4000, np.random.default_rng(1)).mean.mean(axis=0).round(1)
+    array([0.1, 0.8])
+    """
+
+    precision: Floats
+    shift: Floats
+    scales: tuple[float, float]
+
+    def _given(self, between: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return precision and precision times mean of mu, and the log likelihood, given T as (3, n): 11, 12, 22."""
+        t11, t12, t22 = between
+        total, moved, log_density = np.zeros(between.shape), np.zeros((2, *t11.shape)), np.zeros(t11.shape)
+        for (a, b, _, c), (p, q) in zip(self.precision.reshape(-1, 4), self.shift, strict=True):
+            # I + H T, whose inverse times H and h are the contributions of the centre
+            m11, m12, m21, m22 = 1 + a * t11 + b * t12, a * t12 + b * t22, b * t11 + c * t12, 1 + b * t12 + c * t22
+            determinant = m11 * m22 - m12 * m21
+            first, second = (m22 * p - m12 * q) / determinant, (m11 * q - m21 * p) / determinant
+            total += np.stack([m22 * a - m12 * b, m22 * b - m12 * c, m11 * c - m21 * b]) / determinant
+            moved += np.stack([first, second])
+            explained = p * (t11 * first + t12 * second) + q * (t12 * first + t22 * second)
+            log_density += 0.5 * (explained - np.log(determinant))
+        covariance = _inverse(total)
+        explained = (moved * _times(covariance, moved)).sum(axis=0)
+        return _times(covariance, moved), covariance, log_density + 0.5 * (explained + np.log(_determinant(covariance)))
+
+    @cached_property
+    def _grid(self) -> tuple[Floats, Floats]:
+        """Nodes of the log standard deviations in units of their scales, and cumulated probabilities of all nodes."""
+        log_ratio = np.linspace(np.log(LOWEST), np.log(HIGHEST), NODES)
+        log_prior = log_ratio - 0.5 * (DEGREES + 1) * np.log1p(np.exp(2 * log_ratio) / DEGREES)
+        log_prior[0] -= np.log(log_ratio[1] - log_ratio[0])  # also the standard deviations below the first node
+        rho = _correlation((np.arange(CORRELATIONS) + 0.5) / CORRELATIONS)
+        first, second, third = (each.ravel() for each in np.meshgrid(log_ratio, log_ratio, rho, indexing="ij"))
+        log_mass = self._given(_between(self.scales[0] * np.exp(first), self.scales[1] * np.exp(second), third))[2]
+        log_mass = log_mass.reshape(NODES, NODES, -1) + log_prior[:, None, None] + log_prior[:, None]
+        mass = np.exp(log_mass - log_mass.max()).ravel().cumsum()
+        return log_ratio, mass / mass[-1]
+
+    def sample(self, n_draws: int, rng: Generator) -> EffectDraws:
+        """Draw means, standard deviations, correlation, and the effects of a new centre jointly."""
+        log_ratio, reached = self._grid
+        node = np.minimum(np.searchsorted(reached, rng.random(n_draws), side="right"), len(reached) - 1)
+        first, second, third = np.unravel_index(node, (NODES, NODES, CORRELATIONS))
+        at, u = np.stack([first, second]), rng.random((2, n_draws))
+        ratio = np.exp(log_ratio[at] + (u - 0.5) * (log_ratio[1] - log_ratio[0]))
+        spread = np.where(at == 0, LOWEST * u, ratio) * np.array(self.scales)[:, None]
+        rho = _correlation((third + rng.random(n_draws)) / CORRELATIONS)
+        between = _between(*spread, rho)
+        center, covariance, _ = self._given(between)
+        mean = center + _normal(covariance, rng)
+        return EffectDraws(mean.T, spread.T, rho, (mean + _normal(between, rng)).T)
+
+
+def _correlation(probability: Floats) -> Floats:
+    correlation: Floats = 2 * betaincinv(SHAPE, SHAPE, probability) - 1
+    return correlation
+
+
+def _between(first: Floats, second: Floats, rho: Floats) -> Floats:
+    """Return the entries 11, 12 and 22 of the covariance between centres."""
+    return np.stack([first**2, rho * first * second, second**2])
+
+
+def _determinant(matrix: Floats) -> Floats:
+    return np.asarray(matrix[0] * matrix[2] - matrix[1] ** 2)
+
+
+def _inverse(matrix: Floats) -> Floats:
+    return np.stack([matrix[2], -matrix[1], matrix[0]]) / _determinant(matrix)
+
+
+def _times(matrix: Floats, vector: Floats) -> Floats:
+    return np.stack([matrix[0] * vector[0] + matrix[1] * vector[1], matrix[1] * vector[0] + matrix[2] * vector[1]])
+
+
+def _normal(covariance: Floats, rng: Generator) -> Floats:
+    """Draw centred Normal vectors, shape (2, n), with these covariances, which may be nearly singular."""
+    z = rng.standard_normal((2, covariance.shape[1]))
+    first = np.sqrt(covariance[0])
+    slope = covariance[1] / np.maximum(first, np.finfo(np.float64).tiny)
+    rest = np.sqrt(np.maximum(covariance[2] - slope**2, 0.0))
+    return np.stack([first * z[0], slope * z[0] + rest * z[1]])
