@@ -15,3 +15,4 @@ from .slope.counts import logit_bins as logit_bins
 from .slope.new_centre import NewCentre as NewCentre
 from .slope.result import GroupedRecalibration as GroupedRecalibration
 from .slope.result import Recalibration as Recalibration
+from .subgroups import GroupedClinicalSummary as GroupedClinicalSummary

@@ -15,6 +15,7 @@ from bayescal.clinical.curve.result import curve_of, enough_rows
 from bayescal.clinical.result import ClinicalSummary, ModelParts
 from bayescal.clinical.slope.analysis import recalibration_counts
 from bayescal.clinical.slope.counts import LogitCounts
+from bayescal.clinical.subgroups import GroupedClinicalSummary, summaries_by
 from bayescal.data.frames import same_rows
 from bayescal.data.predictions import Predictions, read_rows
 from bayescal.decisions.analysis import net_benefit_counts
@@ -37,11 +38,12 @@ def summary(
     binning: str = "equal-width",
     floor: float | None = None,
     weights: Any = None,
+    by: Any = None,
     draws: int = 4000,
     rng: Any = None,
     classes: Classes = None,
     logits: bool = False,
-) -> ClinicalSummary:
+) -> ClinicalSummary | GroupedClinicalSummary:
     """Summarise risk models: discrimination, calibration and clinical utility, with credible intervals.
 
     Parameters
@@ -59,12 +61,14 @@ def summary(
     floor : float, optional
         Keep probabilities at least this far from 0 and 1 for intercept and slope, as for `recalibration`. Rows that
         contradict a probability of 0 or 1 raise an error without it.
+    by : array-like, shape (n_rows,), optional
+        Group of each row, such as its hospital; for one model. All groups have the same bins.
 
     Returns
     -------
-    ClinicalSummary
+    ClinicalSummary or GroupedClinicalSummary
         The table, and the results of which it shows numbers: ``evaluation``, ``recalibration``, ``calibration_curve``
-        (None with fewer than 100 effective rows) and ``net_benefit``.
+        (None with fewer than 100 effective rows) and ``net_benefit``. A `GroupedClinicalSummary` if `by` is given.
 
     Raises
     ------
@@ -104,6 +108,11 @@ def summary(
     >>> table.recalibration.slope < 1
     P(slope < 1) = 1
     """
+    if by is not None:
+        shared = {"bins": bins, "binning": binning, "floor": floor, "weights": weights, "draws": draws, "rng": rng}
+        return summaries_by(
+            summary, y_true, y_prob, by, thresholds=thresholds, classes=classes, logits=logits, **shared
+        )
     named, by_model = probabilities_by_model(y_prob)
     columns = {f"y_prob[{name!r}]" if named else "y_prob": p for name, p in by_model.items()}
     same_rows({"y_true": y_true, **columns, "weights": weights})

@@ -131,21 +131,12 @@ class RandomEffectsPosterior:
         return population, spread, population + spread * rng.standard_normal(size)
 
     def sets_given(self, mean: Floats, spread: Floats, rng: Generator) -> Floats:
-        r"""Draw the difference on each data set, given draws of the mean and the standard deviation.
+        r"""Draw the difference on each data set given draws of `sample`, (n_draws, n_problems, n_sets), jointly.
 
-        The shape is (n_draws, n_problems, n_sets), the draws are joint over data sets. Given :math:`\mu` and
-        :math:`\tau`, the difference is Normal with the mean :math:`\mu + \kappa (m_d - \mu)` and the variance
+        Given :math:`\mu` and :math:`\tau`, it is Normal with the mean :math:`\mu + \kappa (m_d - \mu)` and the variance
         :math:`\kappa s_d^2`, where :math:`\kappa = \tau^2 / (\tau^2 + s_d^2)`.
-
-        Parameters
-        ----------
-        mean, spread : ndarray, shape (n_draws, n_problems)
-            Joint draws, as from `sample`.
-        rng : Generator
-            Generator of random numbers.
         """
         between, mean = spread[..., None] ** 2, mean[..., None]
         kept = between / np.maximum(between + self.error**2, np.finfo(np.float64).tiny)
         center = mean + kept * (self.estimate - mean)
-        differences: Floats = center + np.sqrt(kept) * self.error * rng.standard_normal(center.shape)
-        return differences
+        return np.asarray(center + np.sqrt(kept) * self.error * rng.standard_normal(center.shape))

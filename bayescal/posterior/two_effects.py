@@ -50,14 +50,6 @@ class TwoEffectsPosterior:
     ----------
     .. [1] A. Gelman (2006), "Prior distributions for variance parameters in hierarchical models", Bayesian Analysis 1,
        515-533.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> H, estimate = np.tile(100 * np.eye(2), (5, 1, 1)), np.array([[0.1, 0.8]] * 5)
-    >>> posterior = TwoEffectsPosterior(H, 100 * estimate, (0.5, 0.3))
-    >>> posterior.sample(4000, np.random.default_rng(1)).mean.mean(axis=0).round(1)
-    array([0.1, 0.8])
     """
 
     precision: Floats

@@ -136,10 +136,10 @@ def intervals(result: NewCentre, size: str) -> dict[tuple[str, str, str], Floats
     names = {"intercept": "intercept", "slope": "slope", "observed_expected": "O/E", "ece": "ECE"}
     for key, name in names.items():
         for of in ("mean", "new"):
-            found[name, of, "two effects"] = np.array(result.draws(key, of=of).interval(PROB))
-    bands = result.bands(scores(size), PROB)
-    found["curve", "mean", "two effects"] = np.stack([bands.low, bands.high])
-    found["curve", "new", "two effects"] = np.stack([bands.new_low, bands.new_high])
+            found[name, of, "two effects"] = np.array(getattr(result, of)[key].interval(PROB))
+    _, low, high, new_low, new_high = result.bands(scores(size), PROB)
+    found["curve", "mean", "two effects"] = np.stack([low, high])
+    found["curve", "new", "two effects"] = np.stack([new_low, new_high])
     return found
 
 

@@ -325,17 +325,12 @@ class GroupedRecalibration(OfGroups[Recalibration]):
         return abs(of_group.posterior.moments("slope")[0] - 1)
 
     def new_centre(self, *, rng: Any = None) -> Any:
-        """Predict the calibration in a new centre, if the groups are centres.
+        """Predict the calibration in a new centre, if the groups are centres, as a `NewCentre`.
 
         Parameters
         ----------
         rng : None, int, SeedSequence or Generator
-            Seed or generator. By default a seed of this result, so that equal calls give equal numbers.
-
-        Returns
-        -------
-        NewCentre
-            The line, O/E and the ECE in the mean centre, and prediction intervals for a new one.
+            Seed or generator; by default a seed of this result, so that equal calls give equal numbers.
 
         Raises
         ------
@@ -344,7 +339,8 @@ class GroupedRecalibration(OfGroups[Recalibration]):
         """
         from bayescal.clinical.slope.new_centre import new_centre_of
 
-        return new_centre_of(self.groups, self.overall, self.name, self.overall.shift_seed if rng is None else rng, {})
+        rng = self.overall.shift_seed if rng is None else rng
+        return new_centre_of(self.groups, self.overall, self.name, rng, [])
 
     def sentence(self, prob: float = 0.95) -> str:
         """Return the smallest and the largest slope with their groups, and `Recalibration.sentence` of all rows."""
