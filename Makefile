@@ -119,7 +119,7 @@ explore: .venv/ready
 STUDIES := intervals errors differences hostile populations saturated scores auc cumulative_coverage \
     subpopulation_coverage subpopulation_posterior recalibration net_benefit net_benefit_clusters loss_ratio \
     selective truthful survival survival_comparison survival_weak survival_clusters label_shift several_data_sets \
-    pooling clusters classwise classwise_means classwise_pooled bin_sensitivity planning monitoring decompositions \
+    pooling subgroups new_centre clusters classwise classwise_means classwise_pooled bin_sensitivity planning monitoring decompositions \
     cumulative cumulative_weak cumulative_screens calibration_curve covariate_shift partly_observed judged
 
 coverage: .venv/ready

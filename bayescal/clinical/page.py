@@ -169,7 +169,7 @@ def _(result: GroupedClinicalSummary) -> page_content.Content:
         )
         for key in MEASURES
     ]
-    pairs = [Table(f"Differences: {WORDS[key]}", OF_PAIRS, result.pairs(key)) for key in MEASURES]
+    pairs = [Table(f"Differences: {WORDS[key]}", OF_PAIRS, result._pairs(key)) for key in MEASURES]
     of_rows = [replace(each, title=f"All rows: {each.title.lower()}") for each in of_all.tables]
     shown = [page_content.one_table("Groups", sheet), *(each for each in pairs if each.rows), *of_rows]
     return page_content.Content("Clinical summary by group", sheet, shown, of_all.rows, [*pictures, *of_all.pictures])

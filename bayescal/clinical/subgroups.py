@@ -76,13 +76,11 @@ class GroupedClinicalSummary(OfGroups[ClinicalSummary]):
 
     Notes
     -----
-    Pooled AUC, Brier score, O/E, calibration in the large and slope have the Normal random-effects model of
-    `bayescal.posterior.random_effects.RandomEffectsPosterior`, given the posterior mean and standard deviation of each
-    group on the scale on which the posterior is nearly Normal: logit (AUC), log (Brier score, O/E) or as they are. The
-    prior of the standard deviation between groups is half-t with 4 degrees of freedom and the scale 0.5, or 0.3 for the
-    slope; on these scales, validations of a model differ by less in most meta-analyses [1]_. The Normal prior of the
-    slope of each group is divided out, so that it counts once. The ECE has the model of ``evaluate(..., by=,
-    pooling="partial")``.
+    Pooled measures have the model of `bayescal.posterior.random_effects.RandomEffectsPosterior`, given the posterior
+    mean and standard deviation of each group on the scale on which the posterior is nearly Normal: logit (AUC), log
+    (Brier score, O/E) or as they are (calibration in the large, slope). The half-t prior of the standard deviation
+    between groups has the scale 0.5, as in [1]_ for the AUC, or 0.3 for the slope, which varies less. The Normal prior
+    of the slope of each group is divided out. The ECE has the model of ``evaluate(..., by=, pooling="partial")``.
 
     References
     ----------
@@ -232,21 +230,13 @@ class GroupedClinicalSummary(OfGroups[ClinicalSummary]):
         """State the pairs of groups that differ most certainly in AUC, O/E and slope, and the numbers of all rows."""
         texts = []
         for key in ("auc", "observed_expected", "slope"):
-            for name, *_, mean, low, high, p in self.pairs(key, prob)[:1]:
+            for name, *_, mean, low, high, p in self._pairs(key, prob)[:1]:
                 texts.append(f"{words.WORDS[key]}, {name}: {mean} ({low} to {high}), P(> 0) {p}")
         largest = f"Most certain differences (pooled): {'; '.join(texts)}. " if texts else ""
         return f"{largest}All rows: {self.overall.sentence(prob)}"
 
-    def pairs(self, quantity: str, prob: float = 0.95) -> list[list[str]]:
-        """Return the rows of `differences` as text, at most 15, those with the most certain sign first.
-
-        Of more than 30 groups there are none.
-
-        Parameters
-        ----------
-        quantity
-            As for `draws`.
-        """
+    def _pairs(self, quantity: str, prob: float = 0.95) -> list[list[str]]:
+        """Return differences as text, at most 15, those with the most certain sign first; none of over 30 groups."""
         few = len(self) <= MOST_GROUPS
         rows = sorted(self.differences(quantity, prob) if few else [], key=lambda row: -abs(row["pooled_p_larger"] - 0.5))
         shown = [(f"{row['first']} - {row['second']}", row) for row in rows[:MOST_PAIRS]]

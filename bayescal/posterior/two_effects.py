@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 from scipy.special import betaincinv
@@ -14,15 +13,6 @@ from bayescal.posterior.random_effects import DEGREES
 NODES, LOWEST, HIGHEST = 36, 0.02, 30.0
 #: Nodes of the correlation, at equal probabilities of its prior, whose density is proportional to 1 - rho^2.
 CORRELATIONS, SHAPE = 9, 2.0
-
-
-class EffectDraws(NamedTuple):
-    """Joint draws of a population of centres."""
-
-    mean: Floats  # both means over centres, shape (n_draws, 2)
-    spread: Floats  # both standard deviations between centres, shape (n_draws, 2)
-    correlation: Floats  # between centres, shape (n_draws,)
-    new: Floats  # both effects of a new centre, shape (n_draws, 2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +47,7 @@ class TwoEffectsPosterior:
     scales: tuple[float, float]
 
     def _given(self, between: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return precision and precision times mean of mu, and the log likelihood, given T as (3, n): 11, 12, 22."""
+        """Return mean and covariance of mu, and the log likelihood, given T as (3, n), the entries 11, 12 and 22."""
         t11, t12, t22 = between
         total, moved, log_density = np.zeros(between.shape), np.zeros((2, *t11.shape)), np.zeros(t11.shape)
         for (a, b, _, c), (p, q) in zip(self.precision.reshape(-1, 4), self.shift, strict=True):
@@ -70,8 +60,9 @@ class TwoEffectsPosterior:
             explained = p * (t11 * first + t12 * second) + q * (t12 * first + t22 * second)
             log_density += 0.5 * (explained - np.log(determinant))
         covariance = _inverse(total)
-        explained = (moved * _times(covariance, moved)).sum(axis=0)
-        return _times(covariance, moved), covariance, log_density + 0.5 * (explained + np.log(_determinant(covariance)))
+        mean = _times(covariance, moved)
+        determinant = covariance[0] * covariance[2] - covariance[1] ** 2
+        return mean, covariance, log_density + 0.5 * ((moved * mean).sum(axis=0) + np.log(determinant))
 
     @cached_property
     def _grid(self) -> tuple[Floats, Floats]:
@@ -86,8 +77,8 @@ class TwoEffectsPosterior:
         mass = np.exp(log_mass - log_mass.max()).ravel().cumsum()
         return log_ratio, mass / mass[-1]
 
-    def sample(self, n_draws: int, rng: Generator) -> EffectDraws:
-        """Draw means, standard deviations, correlation, and the effects of a new centre jointly."""
+    def sample(self, n_draws: int, rng: Generator) -> tuple[Floats, Floats, Floats, Floats]:
+        """Draw means (n_draws, 2), standard deviations, correlation (n_draws,) and effects of a new centre jointly."""
         log_ratio, reached = self._grid
         node = np.minimum(np.searchsorted(reached, rng.random(n_draws), side="right"), len(reached) - 1)
         first, second, third = np.unravel_index(node, (NODES, NODES, CORRELATIONS))
@@ -98,12 +89,11 @@ class TwoEffectsPosterior:
         between = _between(*spread, rho)
         center, covariance, _ = self._given(between)
         mean = center + _normal(covariance, rng)
-        return EffectDraws(mean.T, spread.T, rho, (mean + _normal(between, rng)).T)
+        return mean.T, spread.T, rho, (mean + _normal(between, rng)).T
 
 
 def _correlation(probability: Floats) -> Floats:
-    correlation: Floats = 2 * betaincinv(SHAPE, SHAPE, probability) - 1
-    return correlation
+    return np.asarray(2 * betaincinv(SHAPE, SHAPE, probability) - 1)
 
 
 def _between(first: Floats, second: Floats, rho: Floats) -> Floats:
@@ -111,12 +101,8 @@ def _between(first: Floats, second: Floats, rho: Floats) -> Floats:
     return np.stack([first**2, rho * first * second, second**2])
 
 
-def _determinant(matrix: Floats) -> Floats:
-    return np.asarray(matrix[0] * matrix[2] - matrix[1] ** 2)
-
-
 def _inverse(matrix: Floats) -> Floats:
-    return np.stack([matrix[2], -matrix[1], matrix[0]]) / _determinant(matrix)
+    return np.stack([matrix[2], -matrix[1], matrix[0]]) / (matrix[0] * matrix[2] - matrix[1] ** 2)
 
 
 def _times(matrix: Floats, vector: Floats) -> Floats:

@@ -18,10 +18,9 @@ from bayescal.draws import Draws
 from bayescal.posterior.random_effects import RandomEffectsPosterior
 from bayescal.posterior.two_effects import TwoEffectsPosterior
 
-#: Least number of centres, and number below which a remark names the prior.
+#: Least number of centres, number below which a remark names the prior, and scales of the half-t priors of standard
+#: deviations between centres: of the shift at the mean logit, of the slope, of the log of O/E and the logit of the AUC.
 FEWEST, FEW = 3, 10
-#: Scales of the half-t priors of the standard deviations between centres: of the shift at the mean logit, of the slope,
-#: and of the logarithm of O/E and the logit of the AUC.
 SHIFT_SCALE, SLOPE_SCALE, LOG_SCALE = 0.5, 0.3, 0.5
 #: Words of the quantities, and the values of calibrated predictions.
 QUANTITIES = {
@@ -31,7 +30,6 @@ QUANTITIES = {
     "ece": ("ECE of the line", 0.0),
     "auc": ("AUC (c-statistic)", float("nan")),
 }
-HEADER = ("", "mean centre", "2.5 %", "97.5 %", "new centre: 2.5 %", "97.5 %")
 KEY = (
     "Mean centre: the line with the mean parameters of the population of centres. New centre: 95 % prediction "
     "intervals. ECE of the line: mean absolute difference between the line and the stated probability, over all rows."
@@ -63,15 +61,10 @@ class NewCentre(_presented.Presented):
     -----
     The line of centre j is :math:`\mathrm{logit}\,E[y] = t_j + b_j (x - \bar x)`, with the mean logit :math:`\bar x` of
     all rows, so that estimates of t and b are nearly uncorrelated within centres. Over centres, (t, b) are Normal; see
-    `bayescal.posterior.two_effects.TwoEffectsPosterior`. The priors of the standard deviations are half-t with the
-    scales 0.5 (t) and 0.3 (b): between validations of a model they are mostly below 0.5. The likelihood of a centre is
-    Normal with the moments of its own posterior, from which its prior is divided out. O/E and AUC have random effects
-    of their own, on the scales log and logit and with scale 0.5 [1]_: they also vary with the mix of patients.
-
-    References
-    ----------
-    .. [1] T. P. A. Debray et al. (2019), "A framework for meta-analysis of prediction model studies with binary and
-       time-to-event outcomes", Statistical Methods in Medical Research 28, 2768-2786.
+    `bayescal.posterior.two_effects.TwoEffectsPosterior`. The half-t priors of their standard deviations have the scales
+    0.5 and 0.3. The likelihood of a centre is Normal with the moments of its own posterior, from which its prior is
+    divided out. O/E and AUC vary with the mix of patients, too: they have random effects of their own, as in
+    `GroupedClinicalSummary`.
 
     Examples
     --------
@@ -107,13 +100,10 @@ class NewCentre(_presented.Presented):
         outside = (values <= 0) | (values >= 1)
         if outside.any():
             _checks.refuse("y_prob", "must be strictly between 0 and 1", outside, values, "0 and 1 have no logit.")
-        rates = [expit(of["intercept"].values[:, None] + of["slope"].values[:, None] * logit(values)) for of in self._both]
-        (low, high), (new_low, new_high) = (np.quantile(each, [tail, 1 - tail], axis=0) for each in rates)
-        return rates[0].mean(axis=0), low, high, new_low, new_high
-
-    @property
-    def _both(self) -> tuple[dict[str, Draws], dict[str, Draws]]:
-        return self.mean, self.new
+        x = logit(values)[:, None]
+        rates = [expit(of["intercept"].values + of["slope"].values * x) for of in (self.mean, self.new)]
+        (low, high), (new_low, new_high) = (np.quantile(each, [tail, 1 - tail], axis=1) for each in rates)
+        return rates[0].mean(axis=1), low, high, new_low, new_high
 
     def table(self, prob: float = 0.95) -> list[dict[str, Any]]:
         """Return the quantities as data.
@@ -140,15 +130,13 @@ class NewCentre(_presented.Presented):
     @property
     def spec(self) -> str:
         """Centres, rows and priors, on one line."""
-        return (
-            f"{len(self.centres)} centres by {self.name}, N = {self.counts.n_rows}: random effects of shift and slope, "
-            f"half-t priors of their standard deviations with scales {SHIFT_SCALE:g} and {SLOPE_SCALE:g}"
-        )
+        scales = f"half-t priors of their standard deviations with scales {SHIFT_SCALE:g} and {SLOPE_SCALE:g}"
+        return f"{len(self.centres)} centres by {self.name}, N = {self.counts.n_rows}: random lines, {scales}"
 
     @property
     def remarks(self) -> tuple[str, ...]:
         """Standard deviations between centres, and a warning about few centres."""
-        shift, slope, rho = (f"{each.mean():.2f} ({_ends(each)})" for each in self.spread.T)
+        shift, slope, rho = ("{:.2f} ({:.2f} to {:.2f})".format(each.mean(), *Draws(each).interval()) for each in self.spread.T)
         text = f"Standard deviations between centres: shift of the logits {shift}, slope {slope}; correlation {rho}."
         if len(self.centres) >= FEW:
             return (text,)
@@ -157,17 +145,14 @@ class NewCentre(_presented.Presented):
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
         """Return the sentence, table and remarks that printing shows, as data; it always has all rows."""
+        header = ("", "mean centre", "2.5 %", "97.5 %", "new centre: 2.5 %", "97.5 %")
         rows = [[QUANTITIES[row["quantity"]][0], *_numbers(row)] for row in self.table()]
-        return _render.Sheet(self.sentence(), self.spec, HEADER, rows, self.remarks, (KEY,))
+        return _render.Sheet(self.sentence(), self.spec, header, rows, self.remarks, (KEY,))
 
 
 def _numbers(row: Mapping[str, Any]) -> list[str]:
     d = _render.interval_decimals(row["low"], row["high"], 2)
     return [_render.number(row[key], d) for key in ("mean", "low", "high", "new_low", "new_high")]
-
-
-def _ends(values: Floats) -> str:
-    return "{:.2f} to {:.2f}".format(*Draws(values).interval())
 
 
 def information_of(posterior: RecalibrationPosterior, at: float) -> tuple[Floats, Floats]:
@@ -212,9 +197,9 @@ def new_centre_of(groups: Mapping[Any, Any], overall: Any, name: str, rng: Any, 
     rng, n_draws, counts, at = _checks.generator(rng), len(overall.drawn), overall.counts, lever_of(overall.counts)
     parts = [information_of(each.posterior, at) for each in groups.values()]
     precision, shift = (np.stack(each) for each in zip(*parts, strict=True))
-    effects = TwoEffectsPosterior(precision, shift, (SHIFT_SCALE, SLOPE_SCALE)).sample(n_draws, rng)
+    drawn = TwoEffectsPosterior(precision, shift, (SHIFT_SCALE, SLOPE_SCALE)).sample(n_draws, rng)
     values: list[dict[str, Floats]] = []
-    for t, b in (effects.mean.T, effects.new.T):
+    for t, b in (drawn[0].T, drawn[3].T):
         gaps = np.zeros(n_draws)
         for x, share in zip(counts.logit, counts.n / counts.n.sum(), strict=True):
             gaps += share * np.abs(expit(t + b * (x - at)) - expit(x))
@@ -228,4 +213,4 @@ def new_centre_of(groups: Mapping[Any, Any], overall: Any, name: str, rng: Any, 
             mean, _, new = RandomEffectsPosterior(means, errors, LOG_SCALE).sample(n_draws, rng)
             values[0][key], values[1][key] = back(mean[:, 0]), back(new[:, 0])
     both = ({key: Draws(each[key], key) for key in QUANTITIES if key in each} for each in values)
-    return NewCentre(tuple(groups), *both, np.column_stack([effects.spread, effects.correlation]), counts, name)
+    return NewCentre(tuple(groups), *both, np.column_stack(drawn[1:3]), counts, name)
