@@ -57,8 +57,9 @@ class SummarisedFiles(Result):
 
     def sheets(self, width: int) -> list[_render.Sheet]:
         """Return the sheet of the summary."""
-        summary = self.summary
-        return [summary.sheet(whole=True) if isinstance(summary, GroupedClinicalSummary) else summary.sheet(width=width)]
+        if isinstance(self.summary, GroupedClinicalSummary):
+            return [self.summary.sheet(whole=True)]
+        return [self.summary.sheet(width=width)]
 
 
 def clinical_of_files(

@@ -42,12 +42,11 @@ def plot_subgroups(
     if quantity in CALIBRATED:
         ax.axvline(CALIBRATED[quantity], color=line, linewidth=1.2, zorder=1, gid="calibrated")
     forest.draw_forest(ax, rows, [*[main] * len(labels), line], small=small)
-    texts = [f"{WORDS[quantity]}; after names: events of rows"]
+    texts = ["beside names: events of rows", *(["solid line: calibrated"] if quantity in CALIBRATED else [])]
     if len(result) > 1:
         place = np.arange(len(labels)) + forest.BELOW
         ax.hlines(place, below.low, below.high, colors=line, linewidth=1, gid="pooled", zorder=2)
         ax.scatter(below.mean, place, s=10, c=line, gid="pooled mean", zorder=2)
         texts.append("thin bars below: pooled")
-    texts += ["solid line: calibrated"] if quantity in CALIBRATED else []
-    forest.write_label(ax, rows, (*texts, forest.key(prob)), small=small)
+    forest.write_label(ax, rows, (WORDS[quantity], "; ".join(texts), forest.key(prob)), small=small)
     return ax

@@ -188,7 +188,7 @@ class GroupedClinicalSummary(OfGroups[ClinicalSummary]):
         return rows
 
     def new_centre(self, *, rng: Any = None) -> NewCentre:
-        """Predict calibration and AUC in a new centre, if the groups are centres; see `GroupedRecalibration.new_centre`.
+        """Predict calibration and AUC in a new centre, if groups are centres, as `GroupedRecalibration.new_centre`.
 
         Parameters
         ----------
@@ -236,11 +236,10 @@ class GroupedClinicalSummary(OfGroups[ClinicalSummary]):
         return f"{largest}All rows: {self.overall.sentence(prob)}"
 
     def _pairs(self, quantity: str, prob: float = 0.95) -> list[list[str]]:
-        """Return differences as text, at most 15, those with the most certain sign first; none of over 30 groups."""
-        few = len(self) <= MOST_GROUPS
-        rows = sorted(self.differences(quantity, prob) if few else [], key=lambda row: -abs(row["pooled_p_larger"] - 0.5))
-        shown = [(f"{row['first']} - {row['second']}", row) for row in rows[:MOST_PAIRS]]
-        return [[name, *_gap(row, ""), *_gap(row, "pooled_")] for name, row in shown]
+        """Return differences as text, larger - smaller, at most 15, the most certain first; none of over 30 groups."""
+        rows = self.differences(quantity, prob) if len(self) <= MOST_GROUPS else []
+        rows = sorted(map(_turned, rows), key=lambda row: -row["pooled_p_larger"])[:MOST_PAIRS]
+        return [[f"{row['first']} - {row['second']}", *_gap(row, ""), *_gap(row, "pooled_")] for row in rows]
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -280,6 +279,17 @@ def measure_of(summary: ClinicalSummary, quantity: str) -> Draws | None:
     return getattr(of, quantity, None)
 
 
+def _turned(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Exchange the groups of a pair whose first value is probably smaller, given the other groups."""
+    if row["pooled_p_larger"] >= 0.5:
+        return dict(row)
+    turned = {"first": row["second"], "second": row["first"]}
+    for prefix in ("", "pooled_"):
+        numbers = (-row[f"{prefix}mean"], -row[f"{prefix}high"], -row[f"{prefix}low"], 1 - row[f"{prefix}p_larger"])
+        turned |= dict(zip((prefix + key for key in OF_PAIR), numbers, strict=True))
+    return turned
+
+
 def _gap(row: Mapping[str, Any], prefix: str) -> list[str]:
     d = _render.interval_decimals(row[f"{prefix}low"], row[f"{prefix}high"], words.DECIMALS)
     return [*(_render.number(row[prefix + key], d) for key in OF_PAIR[:3]), words.of_draws(row[f"{prefix}p_larger"])]
@@ -311,7 +321,10 @@ def summaries_by(
             f"`by` needs one model, and `y_prob` has {len(by_model)}: {list(by_model)}. Summarise one at a time, as in "
             f"`summary(y_true, y_prob[{next(iter(by_model))!r}], by=...)`; compare models in a group by `compare`."
         )
-    (name, p), reading = next(iter(by_model.items())), {key: options.pop(key) for key in ("weights", "classes", "logits")}
+    (name, p), reading = (
+        next(iter(by_model.items())),
+        {key: options.pop(key) for key in ("weights", "classes", "logits")},
+    )
     same_rows({"y_true": y_true, "y_prob": p, "weights": reading["weights"], "by": by})
     rows, stream = read_rows(y_true, p, target="event", **reading).checked(), _checks.generator(rng)
     groups = Groups.from_column(by, len(rows))

@@ -1,4 +1,4 @@
-"""Normal random-effects model of two correlated effects per centre, such as the two parameters of a calibration line."""
+"""Normal random-effects model of two correlated effects per centre, such as both parameters of a calibration line."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,10 +9,11 @@ from scipy.special import betaincinv
 from bayescal._arrays import Floats, Generator
 from bayescal.posterior.random_effects import DEGREES
 
-#: Nodes of each standard deviation, equidistant in its logarithm, and their ends in units of the prior scale.
-NODES, LOWEST, HIGHEST = 36, 0.02, 30.0
-#: Nodes of the correlation, at equal probabilities of its prior, whose density is proportional to 1 - rho^2.
-CORRELATIONS, SHAPE = 9, 2.0
+#: Cells per side of the grid: of the logarithms of both standard deviations, in units of the prior scales and between
+#: these ends, and of the correlation, at equal probabilities of its prior, whose density is proportional to 1 - rho^2.
+CELLS, LOWEST, HIGHEST, SHAPE = (24, 24, 8), 0.02, 50.0, 2.0
+#: The grid is placed anew ROUNDS - 1 times, without outer cells that hold less than this share of the mass.
+ROUNDS, NEGLIGIBLE = 3, 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,8 +31,8 @@ class TwoEffectsPosterior:
 
     Notes
     -----
-    The log likelihood of the effects :math:`\theta_j` of centre j is :math:`h_j' \theta_j - \theta_j' H_j \theta_j / 2`,
-    and :math:`\theta_j \sim N(\mu, T)`. The prior of :math:`\mu` is uniform, those of both standard deviations are
+    The log likelihood of the effects :math:`\theta_j` of a centre is
+    :math:`h_j' \theta_j - \theta_j' H_j \theta_j / 2`, and :math:`\theta_j \sim N(\mu, T)`. The prior of :math:`\mu` is uniform, those of both standard deviations are
     half-t with 4 degrees of freedom [1]_, and :math:`(\rho + 1) / 2 \sim \mathrm{Beta}(2, 2)`, the LKJ prior with shape
     2. Given T, the centre contributes the precision :math:`(I + H_j T)^{-1} H_j` to :math:`\mu`, which needs no inverse
     of H or T; the standard deviations and the correlation are integrated on a grid.
@@ -65,40 +66,50 @@ class TwoEffectsPosterior:
         return mean, covariance, log_density + 0.5 * ((moved * mean).sum(axis=0) + np.log(determinant))
 
     @cached_property
-    def _grid(self) -> tuple[Floats, Floats]:
-        """Nodes of the log standard deviations in units of their scales, and cumulated probabilities of all nodes."""
-        log_ratio = np.linspace(np.log(LOWEST), np.log(HIGHEST), NODES)
-        log_prior = log_ratio - 0.5 * (DEGREES + 1) * np.log1p(np.exp(2 * log_ratio) / DEGREES)
-        log_prior[0] -= np.log(log_ratio[1] - log_ratio[0])  # also the standard deviations below the first node
-        rho = _correlation((np.arange(CORRELATIONS) + 0.5) / CORRELATIONS)
-        first, second, third = (each.ravel() for each in np.meshgrid(log_ratio, log_ratio, rho, indexing="ij"))
-        log_mass = self._given(_between(self.scales[0] * np.exp(first), self.scales[1] * np.exp(second), third))[2]
-        log_mass = log_mass.reshape(NODES, NODES, -1) + log_prior[:, None, None] + log_prior[:, None]
-        mass = np.exp(log_mass - log_mass.max()).ravel().cumsum()
-        return log_ratio, mass / mass[-1]
+    def _grid(self) -> tuple[Floats, Floats, Floats]:
+        """Lower ends and widths of the cells, shape (3,), and cumulated probabilities of all cells."""
+        low = np.array([np.log(LOWEST), np.log(LOWEST), 0.0])
+        step = np.array([np.log(HIGHEST / LOWEST), np.log(HIGHEST / LOWEST), 1.0]) / CELLS
+        for left in reversed(range(ROUNDS)):
+            axes = [start + each * (np.arange(n) + 0.5) for start, each, n in zip(low, step, CELLS, strict=True)]
+            at = np.stack([each.ravel() for each in np.meshgrid(*axes, indexing="ij")])
+            log_mass = self._given(self._between(at))[2].reshape(CELLS)
+            for axis in (0, 1):
+                log_prior = axes[axis] - 0.5 * (DEGREES + 1) * np.log1p(np.exp(2 * axes[axis]) / DEGREES)
+                if low[axis] == np.log(LOWEST):
+                    log_prior[0] += np.log1p(1 / step[axis])  # also the standard deviations below the first cell
+                log_mass += log_prior[:, None, None] if axis == 0 else log_prior[:, None]
+            mass = np.exp(log_mass - log_mass.max())
+            for axis in range(3) if left else ():
+                along = mass.sum(axis=tuple({0, 1, 2} - {axis}))
+                used = np.flatnonzero(along > NEGLIGIBLE * along.sum())
+                low[axis] += used[0] * step[axis]
+                step[axis] *= (used[-1] + 1 - used[0]) / CELLS[axis]
+        reached = mass.ravel().cumsum()
+        return low, step, reached / reached[-1]
 
     def sample(self, n_draws: int, rng: Generator) -> tuple[Floats, Floats, Floats, Floats]:
         """Draw means (n_draws, 2), standard deviations, correlation (n_draws,) and effects of a new centre jointly."""
-        log_ratio, reached = self._grid
-        node = np.minimum(np.searchsorted(reached, rng.random(n_draws), side="right"), len(reached) - 1)
-        first, second, third = np.unravel_index(node, (NODES, NODES, CORRELATIONS))
-        at, u = np.stack([first, second]), rng.random((2, n_draws))
-        ratio = np.exp(log_ratio[at] + (u - 0.5) * (log_ratio[1] - log_ratio[0]))
-        spread = np.where(at == 0, LOWEST * u, ratio) * np.array(self.scales)[:, None]
-        rho = _correlation((third + rng.random(n_draws)) / CORRELATIONS)
-        between = _between(*spread, rho)
+        low, step, reached = self._grid
+        cell = np.minimum(np.searchsorted(reached, rng.random(n_draws), side="right"), len(reached) - 1)
+        place, u = np.stack(np.unravel_index(cell, CELLS)), rng.random((3, n_draws))
+        at = low[:, None] + step[:, None] * (place + u)
+        # the first cell of a standard deviation reaches down to 0
+        first = (place == 0) & (low == np.log(LOWEST))[:, None] & (np.arange(3) < 2)[:, None]
+        at = np.where(first, low[:, None] + step[:, None] + np.log(np.maximum(u, 1e-12)), at)
+        between = self._between(at)
         center, covariance, _ = self._given(between)
-        mean = center + _normal(covariance, rng)
-        return mean.T, spread.T, rho, (mean + _normal(between, rng)).T
+        mean, spread = center + _normal(covariance, rng), np.exp(at[:2]) * np.array(self.scales)[:, None]
+        return mean.T, spread.T, _correlation(at[2]), (mean + _normal(between, rng)).T
+
+    def _between(self, at: Floats) -> Floats:
+        """Return the entries 11, 12 and 22 of the covariance between centres at points of the grid, shape (3, n)."""
+        first, second = np.exp(at[:2]) * np.array(self.scales)[:, None]
+        return np.stack([first**2, _correlation(at[2]) * first * second, second**2])
 
 
 def _correlation(probability: Floats) -> Floats:
     return np.asarray(2 * betaincinv(SHAPE, SHAPE, probability) - 1)
-
-
-def _between(first: Floats, second: Floats, rho: Floats) -> Floats:
-    """Return the entries 11, 12 and 22 of the covariance between centres."""
-    return np.stack([first**2, rho * first * second, second**2])
 
 
 def _inverse(matrix: Floats) -> Floats:

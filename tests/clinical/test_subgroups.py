@@ -128,7 +128,7 @@ def test_two_groups_say_that_pooling_depends_on_the_prior(rows):
 
 
 def test_one_group_has_no_pooled_values(rows):
-    y, p, site = rows
+    y, p, _ = rows
     one = bc.clinical.summary(y, p, by=["all"] * len(y), draws=100, rng=1)
     assert not any(np.isfinite(row["pooled_mean"]) for row in one.table())
     assert "all" in str(one)

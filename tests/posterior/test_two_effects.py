@@ -46,21 +46,21 @@ def test_an_effect_without_information_leaves_the_other_alone():
     drawn_mean, drawn_spread, _, drawn_new = drawn.sample(20_000, np.random.default_rng(1))
     alone = RandomEffectsPosterior(ESTIMATE[None, :, 0], ERROR[None, :, 0], 0.5)
     mean, spread, new = alone.sample(20_000, np.random.default_rng(2))
-    limit = 5 * np.sqrt(2 * 0.25 / 20_000) + 0.01  # and the grid, whose steps are those of a ratio of 1.2
+    limit = 5 * np.sqrt(2 * 0.25 / 20_000)
     for values, other in ((drawn_mean[:, 0], mean), (drawn_spread[:, 0], spread), (drawn_new[:, 0], new)):
         for point in np.quantile(other, [0.05, 0.25, 0.5, 0.75, 0.95]):
             assert (values <= point).mean() == pytest.approx((other <= point).mean(), abs=limit)
 
 
 def test_many_exact_centres_show_their_population():
-    """400 centres without error: mean, standard deviations and correlation of the sample, within four standard errors."""
+    """400 centres without error: mean, standard deviations and correlation of the sample."""
     rng = np.random.default_rng(3)
     z = rng.standard_normal((400, 2))
     lines = np.stack([0.2 + 0.4 * z[:, 0], 0.8 + 0.2 * (0.6 * z[:, 0] + 0.8 * z[:, 1])], axis=1)
     mean, spread, correlation, new = posterior(lines, np.full((400, 2), 1e-3)).sample(4000, rng)
     np.testing.assert_allclose(mean.mean(axis=0), lines.mean(axis=0), atol=0.005)
-    np.testing.assert_allclose(spread.mean(axis=0), lines.std(axis=0, ddof=1), rtol=4 / np.sqrt(800))
-    assert correlation.mean() == pytest.approx(np.corrcoef(lines.T)[0, 1], abs=0.08)
+    np.testing.assert_allclose(spread.mean(axis=0), lines.std(axis=0, ddof=1), rtol=0.02)
+    assert correlation.mean() == pytest.approx(np.corrcoef(lines.T)[0, 1], abs=0.02)
     np.testing.assert_allclose(new.std(axis=0), lines.std(axis=0), rtol=0.1)
 
 

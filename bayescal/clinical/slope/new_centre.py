@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import isnan, nan
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,8 @@ QUANTITIES = {
 }
 KEY = (
     "Mean centre: the line with the mean parameters of the population of centres. New centre: 95 % prediction "
-    "intervals. ECE of the line: mean absolute difference between the line and the stated probability, over all rows."
+    "intervals. ECE of the line: mean absolute difference between the line and the stated probability, over all rows; "
+    "the mean centre has none, because errors of its line only increase it."
 )
 
 
@@ -49,7 +51,7 @@ class NewCentre(_presented.Presented):
     centres : tuple
         Labels of the centres.
     mean, new : dict of str to Draws
-        Intercept, slope, O/E, ECE and, from a summary, AUC of the mean centre, and of a new centre.
+        Intercept, slope, O/E and, from a summary, AUC of the mean centre; the same and the ECE of a new centre.
     spread : ndarray, shape (n_draws, 3)
         Standard deviations between centres of the shift at the mean logit and of the slope; their correlation.
     counts : LogitCounts
@@ -109,11 +111,13 @@ class NewCentre(_presented.Presented):
         """Return the quantities as data.
 
         Keys are quantity, mean, sd, low, high (of the mean centre), new_low, new_high (ends of the prediction interval)
-        and calibrated (the value of calibrated predictions; NaN for the AUC).
+        and calibrated (the value of calibrated predictions; NaN for the AUC). The mean centre has no ECE (NaN).
         """
         prob, rows = _checks.fraction("prob", prob), []
-        for key, of in self.mean.items():
-            numbers = (of.mean(), of.sd(), *of.interval(prob), *self.new[key].interval(prob), QUANTITIES[key][1])
+        for key, new in self.new.items():
+            of = self.mean.get(key)
+            of_mean = (nan,) * 4 if of is None else (of.mean(), of.sd(), *of.interval(prob))
+            numbers = (*of_mean, *new.interval(prob), QUANTITIES[key][1])
             names = ("mean", "sd", "low", "high", "new_low", "new_high", "calibrated")
             rows.append({"quantity": key, **dict(zip(names, map(float, numbers), strict=True))})
         return rows
@@ -123,7 +127,7 @@ class NewCentre(_presented.Presented):
         rows, texts = {row["quantity"]: row for row in self.table(prob)}, []
         for key, words in (("slope", "slope"), ("observed_expected", "ratio of observed to expected events")):
             mean, low, high, *new = _numbers(rows[key])
-            texts.append(f"the {words} of the mean centre is {mean} ({low} to {high}), of a new centre {' to '.join(new)}")
+            texts.append(f"the {words} is {mean} ({low} to {high}) in the mean centre, {' to '.join(new)} in a new one")
         text = f"{'; '.join(texts)} ({100 * prob:g} % intervals)."
         return text[:1].upper() + text[1:]
 
@@ -136,7 +140,9 @@ class NewCentre(_presented.Presented):
     @property
     def remarks(self) -> tuple[str, ...]:
         """Standard deviations between centres, and a warning about few centres."""
-        shift, slope, rho = ("{:.2f} ({:.2f} to {:.2f})".format(each.mean(), *Draws(each).interval()) for each in self.spread.T)
+        shift, slope, rho = (
+            "{:.2f} ({:.2f} to {:.2f})".format(each.mean(), *Draws(each).interval()) for each in self.spread.T
+        )
         text = f"Standard deviations between centres: shift of the logits {shift}, slope {slope}; correlation {rho}."
         if len(self.centres) >= FEW:
             return (text,)
@@ -151,8 +157,9 @@ class NewCentre(_presented.Presented):
 
 
 def _numbers(row: Mapping[str, Any]) -> list[str]:
-    d = _render.interval_decimals(row["low"], row["high"], 2)
-    return [_render.number(row[key], d) for key in ("mean", "low", "high", "new_low", "new_high")]
+    d = min(_render.interval_decimals(row["new_low"], row["new_high"], 2), 3)
+    keys = ("mean", "low", "high", "new_low", "new_high")
+    return ["" if isnan(row[key]) else _render.number(row[key], d) for key in keys]
 
 
 def information_of(posterior: RecalibrationPosterior, at: float) -> tuple[Floats, Floats]:
@@ -200,10 +207,11 @@ def new_centre_of(groups: Mapping[Any, Any], overall: Any, name: str, rng: Any, 
     drawn = TwoEffectsPosterior(precision, shift, (SHIFT_SCALE, SLOPE_SCALE)).sample(n_draws, rng)
     values: list[dict[str, Floats]] = []
     for t, b in (drawn[0].T, drawn[3].T):
-        gaps = np.zeros(n_draws)
-        for x, share in zip(counts.logit, counts.n / counts.n.sum(), strict=True):
-            gaps += share * np.abs(expit(t + b * (x - at)) - expit(x))
-        values.append({"intercept": t - b * at, "slope": b, "ece": gaps})
+        values.append({"intercept": t - b * at, "slope": b})
+    gaps = np.zeros(n_draws)
+    for x, share in zip(counts.logit, counts.n / counts.n.sum(), strict=True):
+        gaps += share * np.abs(expit(t + b * (x - at)) - expit(x))
+    values[1]["ece"] = gaps  # lines whose mean is known with errors lie farther from the diagonal than their mean
     ratios = [np.log(each.observed_expected.values) for each in groups.values()]
     scales: dict[str, tuple[list[Floats], Callable[[Floats], Floats]]]
     scales = {"observed_expected": (ratios, np.exp), "auc": (auc, expit)}
