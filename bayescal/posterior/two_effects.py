@@ -32,10 +32,10 @@ class TwoEffectsPosterior:
     Notes
     -----
     The log likelihood of the effects :math:`\theta_j` of a centre is
-    :math:`h_j' \theta_j - \theta_j' H_j \theta_j / 2`, and :math:`\theta_j \sim N(\mu, T)`. The prior of :math:`\mu` is uniform, those of both standard deviations are
-    half-t with 4 degrees of freedom [1]_, and :math:`(\rho + 1) / 2 \sim \mathrm{Beta}(2, 2)`, the LKJ prior with shape
-    2. Given T, the centre contributes the precision :math:`(I + H_j T)^{-1} H_j` to :math:`\mu`, which needs no inverse
-    of H or T; the standard deviations and the correlation are integrated on a grid.
+    :math:`h_j' \theta_j - \theta_j' H_j \theta_j / 2`, and :math:`\theta_j \sim N(\mu, T)`. The prior of :math:`\mu` is
+    uniform, those of both standard deviations are half-t with 4 degrees of freedom [1]_, and :math:`(\rho + 1) / 2 \sim
+    \mathrm{Beta}(2, 2)`, the LKJ prior with shape 2. Given T, the centre contributes the precision :math:`(I + H_j
+    T)^{-1} H_j` to :math:`\mu`, which needs no inverse of H or T; T is integrated on a grid.
 
     References
     ----------

@@ -1,5 +1,5 @@
-"""Measure how often the intervals of a new centre contain its calibration: intercept, slope, observed / expected events,
-ECE of the line and the band of the curve; write docs/explanation/recalibration.md: part of `make coverage`.
+"""Measure how often the intervals of a new centre contain its intercept, slope, ratio of observed to expected events,
+ECE of the line and curve; write docs/explanation/recalibration.md: part of `make coverage`.
 """
 
 import argparse
