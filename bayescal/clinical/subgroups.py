@@ -130,8 +130,8 @@ class GroupedClinicalSummary(OfGroups[ClinicalSummary]):
 
     def _pool(self, quantity: str) -> dict[Any, Draws]:
         seed = _checks.seeds(_checks.generator(self.pooling_seed), len(MEASURES))[MEASURES.index(quantity)]
-        drawn = self.draws(quantity)
-        if not drawn:
+        by_label = self.draws(quantity)
+        if not by_label:
             return {}
         if quantity == "ece":
             counts, of_all = [_parts(each).evaluation.counts for each in self.values()], _parts(self.overall).evaluation
@@ -139,14 +139,14 @@ class GroupedClinicalSummary(OfGroups[ClinicalSummary]):
             together = evaluate_groups(list(self), counts, of_all.counts, pooling="partial", **options)
             return {label: each.ece for label, each in together.items()}
         to, back, prior = SCALES[quantity]
-        each = np.stack([to(of_group.values) for of_group in drawn.values()])
+        each = np.stack([to(of_group.values) for of_group in by_label.values()])
         center, error = each.mean(axis=1), each.std(axis=1, ddof=1)
         if quantity == "slope":
             center, error = np.array([_without_prior(_parts(of_group)) for of_group in self.values()]).T
         posterior, rng = RandomEffectsPosterior(center[None], error[None], prior), _checks.generator(seed)
         mean, spread, _ = posterior.sample(each.shape[1], rng)
         pooled = back(posterior.sets_given(mean, spread, rng)[:, 0])
-        return {label: Draws(pooled[:, place], quantity) for place, label in enumerate(drawn)}
+        return {label: Draws(pooled[:, place], quantity) for place, label in enumerate(by_label)}
 
     def difference(self, first: Any, second: Any, quantity: str = "auc", *, pooled: bool = False) -> Draws:
         """Return draws of a measure of the first group minus that of the second, which share no row.
@@ -158,13 +158,13 @@ class GroupedClinicalSummary(OfGroups[ClinicalSummary]):
         quantity, pooled
             As for `draws`. Pooled differences also account for the number of pairs that are looked at.
         """
-        drawn = self.draws(quantity, pooled=pooled)
+        by_label = self.draws(quantity, pooled=pooled)
         for label in (first, second):
-            if label in self.without or (label in self and label not in drawn):
+            if label in self.without or (label in self and label not in by_label):
                 why = self.without.get(label) or f"{self[label]._rows_and_events[1]} events, no {words.WORDS[quantity]}"
                 raise ValueError(f"group {label!r} cannot be compared: {why}.")
-            _checks.label("group", label, tuple(drawn))
-        return Draws(drawn[first].values - drawn[second].values, f"{quantity}: {first} - {second}")
+            _checks.label("group", label, tuple(by_label))
+        return Draws(by_label[first].values - by_label[second].values, f"{quantity}: {first} - {second}")
 
     def differences(self, quantity: str = "auc", prob: float = 0.95) -> list[dict[str, Any]]:
         """Return the differences of all pairs of groups as data.
@@ -329,16 +329,16 @@ def summaries_by(
     rows, stream = read_rows(y_true, p, target="event", **reading).checked(), _checks.generator(rng)
     groups = Groups.from_column(by, len(rows))
     edges = make_bins(bins, binning=binning, confidence=rows.confidence, weights=rows.weight)
-    one, found, without = partial(summary, bins=edges, **options), {}, {}
+    one, summaries, without = partial(summary, bins=edges, **options), {}, {}
     overall = one(y_true, {name: p} if named else p, rng=stream, **reading)
     seed, *seeds = _checks.seeds(stream, len(groups) + 1)
     for label, part, of_group in zip(groups.labels, groups.split(rows.scale_free()), seeds, strict=True):
         confidence = {name: part.confidence} if named else part.confidence
         try:
-            found[label] = one(part.outcome, confidence, weights=part.weight, rng=of_group)
+            summaries[label] = one(part.outcome, confidence, weights=part.weight, rng=of_group)
         except ValueError as problem:
             events = int(part.outcome.sum())
             without[label] = f"{len(part)} rows with {events} events: {str(problem).partition('. ')[0]}"
-    if not found:
+    if not summaries:
         raise ValueError(f"`by` must define groups that have a summary; none has: {without}.")
-    return GroupedClinicalSummary(found, overall, groups.name, without, seed)
+    return GroupedClinicalSummary(summaries, overall, groups.name, without, seed)

@@ -204,9 +204,9 @@ def new_centre_of(groups: Mapping[Any, Any], overall: Any, name: str, rng: Any, 
     rng, n_draws, counts, at = _checks.generator(rng), len(overall.drawn), overall.counts, lever_of(overall.counts)
     parts = [information_of(each.posterior, at) for each in groups.values()]
     precision, shift = (np.stack(each) for each in zip(*parts, strict=True))
-    drawn = TwoEffectsPosterior(precision, shift, (SHIFT_SCALE, SLOPE_SCALE)).sample(n_draws, rng)
+    effects = TwoEffectsPosterior(precision, shift, (SHIFT_SCALE, SLOPE_SCALE)).sample(n_draws, rng)
     values: list[dict[str, Floats]] = []
-    for t, b in (drawn[0].T, drawn[3].T):
+    for t, b in (effects[0].T, effects[3].T):
         values.append({"intercept": t - b * at, "slope": b})
     gaps = np.zeros(n_draws)
     for x, share in zip(counts.logit, counts.n / counts.n.sum(), strict=True):
@@ -221,4 +221,4 @@ def new_centre_of(groups: Mapping[Any, Any], overall: Any, name: str, rng: Any, 
             mean, _, new = RandomEffectsPosterior(means, errors, LOG_SCALE).sample(n_draws, rng)
             values[0][key], values[1][key] = back(mean[:, 0]), back(new[:, 0])
     both = ({key: Draws(each[key], key) for key in QUANTITIES if key in each} for each in values)
-    return NewCentre(tuple(groups), *both, np.column_stack(drawn[1:3]), counts, name)
+    return NewCentre(tuple(groups), *both, np.column_stack(effects[1:3]), counts, name)
