@@ -27,7 +27,7 @@ help:
 	@echo "make demo       evaluate and compare two classifiers on real data: tables, sentences, a picture"
 	@echo "make test       lint, types and tests; ten minutes"
 	@echo "make check      lint, types, tests of the core and of the topic WING, such as WING=survival; three minutes"
-	@echo "make slow       the tests that take longest; ten minutes"
+	@echo "make slow       the tests that take longest; a quarter of an hour"
 	@echo "make notebooks  run the lessons, compare their outputs with the stored ones, check their statements; two minutes"
 	@echo "make spark      Spark, and the rule of comparison of all engines on a million rows; needs Java"
 	@echo "make docs       build the documentation, warnings are errors"
@@ -48,7 +48,7 @@ help:
 	@echo "make lock       update the exact versions in $(REQUIREMENTS), which all targets above use"
 	@echo "make latest     tests with the newest versions of all packages"
 	@echo "make lowest     tests with the oldest versions that pyproject.toml allows, on Python 3.12"
-	@echo "With QUICK=1, spark, pictures, lessons, explore, coverage, verify, related, conformance, bench, mutation, references and datasets run in part and write nothing."
+	@echo "With QUICK=1, slow, spark, pictures, lessons, explore, coverage, verify, related, conformance, bench, mutation, references and datasets run in part and write nothing."
 
 demo: .venv/ready
 	$(RUN) bayescal demo
@@ -84,8 +84,10 @@ pytest: .venv/ready
 loops: .venv/ready
 	$(RUN) python tests/compile_loops.py
 
+# the short form: slow tests of what readers see, which changes of other files break
+OF_READERS := tests/test_docs.py tests/test_golden.py tests/test_metrics.py tests/test_names.py tests/test_reading_remarks.py
 slow: .venv/ready
-	$(RUN) pytest -q $(PARALLEL) -m slow $$(grep -rl 'pytest.mark.slow' tests)
+	$(RUN) pytest -q $(PARALLEL) -m slow $(if $(QUICK),$(OF_READERS),$$(grep -rl 'pytest.mark.slow' tests))
 
 notebooks: .venv/ready
 	$(RUN) python docs/make/lessons.py --check

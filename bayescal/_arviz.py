@@ -37,14 +37,11 @@ def datatree(
 ) -> "xr.DataTree":
     """Build an ArviZ DataTree of scalars, vectors along the dimension `along`, and curves along their own dimensions.
 
-    `posterior` and `prior` have draws of shape (n_draws,) or (n_draws, size); `observed`, `constant` and `coords` have
-    shape (size,). The coordinate named like the dimension is in every group; the others are in the observed and the
-    constant data only, because `arviz.summary` fails if some variables of the posterior have coordinates besides their
-    dimension and others do not. `sample_stats` are values per draw that are not parameters, such as the index of a
-    sub-model; plots and tables of the posterior do not include them. `curves` hold the name of their dimension, its
-    coordinate, and draws of shape (n_draws, n_points). `kept` marks the elements of vectors that are in the posterior
-    and the prior. Quantities that have the same value in all draws of the posterior are constant data, because tables
-    and diagnostics of draws do not apply to them. All groups can be saved as netCDF.
+    `posterior` and `prior` have draws of shape (n_draws,) or (n_draws, size), of which `kept` marks elements to keep;
+    `observed`, `constant` and `coords` have shape (size,). Coordinates besides that of the dimension are in observed
+    and constant data only: `arviz.summary` fails if some variables have more coordinates than others. `sample_stats`
+    are values per draw that are no parameters. `curves` hold the name of their dimension, its coordinate, and draws of
+    shape (n_draws, n_points). Quantities that are equal in all draws are constant data, for which tables of draws fail.
     """
     _packages.require("arviz")
     import arviz as az

@@ -5,6 +5,7 @@ functions check their arguments once; internal functions trust their input.
 """
 
 import os
+import warnings
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from difflib import get_close_matches
@@ -83,8 +84,6 @@ def probabilities(name: str, values: Array) -> Array:
     if low < -_rules.OVERSHOOT or high > 1 + _rules.OVERSHOOT:
         logarithms = _rules.both_logarithms(exp, logits) if column else ""
         _refuse_outside(name, values, _rules.scale_hint(low, high, f"Logits? Pass {logits}.", logarithms))
-    import warnings
-
     finding = Rounding(
         argument=name, count=int(outside.sum()), size=outside.size, first=first_of(outside), most=max(-low, high - 1)
     )

@@ -1,6 +1,6 @@
-"""Descriptions of parameters that many public functions share; docstrings need not repeat them.
+"""Descriptions of parameters that many public functions share, and usual imports of examples.
 
-`public` completes the docstring of each function and method, which `help` and the reference show.
+`public` completes the docstring of each function, class and method, which `help` and the reference show.
 """
 
 import re
@@ -72,7 +72,23 @@ AXES = "\n\nReturns\n-------\nmatplotlib Axes\n    `ax`, or the new one; its ``.
 PLOT_ERRORS = """\n\nRaises\n------\nTypeError\n    If `{}` is something else, or `ax` is not an Axes.
 ValueError\n    If an argument is invalid, such as a colour that is unknown to matplotlib."""
 
+#: Usual imports of examples, by the beginning of the code that needs them.
+IMPORTS = {
+    "np.": "import numpy as np",
+    "bc.": "import bayescal as bc",
+    "Figure()": "from matplotlib.figure import Figure",
+    "simulate(": "from bayescal.datasets.simulate import simulate",
+}
+
 _HEAD, _NEXT = "\n\nParameters\n----------\n", re.compile(r"\n\n[A-Z][A-Za-z ]+\n-{3,}\n")
+
+
+def with_imports(text: str | None) -> str | None:
+    """Return a docstring whose examples begin with the usual imports of the names that they use."""
+    head, _, code = (text or "").partition(">>> ")
+    needed = [line for use, line in IMPORTS.items() if re.search(rf"\b{re.escape(use)}", code) and line not in code]
+    lines = [f">>> {line}\n{head.rpartition('\n')[2]}" for line in needed]
+    return f"{head}{''.join(lines)}>>> {code}" if lines else text
 
 
 def described(function: FunctionType) -> str | None:

@@ -1,8 +1,10 @@
 """Public names, which are imported at first use: those that stubs list, and former names of the package."""
 
+import ast
 import functools
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 
 import lazy_loader
@@ -40,8 +42,6 @@ def public_names(module: str, file: str) -> tuple[Callable[[str], object], Calla
                 ) from None
             if module == PACKAGE and name in former_names():
                 return former(name)
-            from importlib import import_module
-
             hint = import_module(f"{PACKAGE}.estimands.registry").hint
             of_estimand = hint(name, f"{PACKAGE}.evaluate(y_true, y_prob).{{}}") if module == PACKAGE else ""
             instead = of_estimand or import_module(f"{PACKAGE}._meant").of_module(name, module, listed)
@@ -57,8 +57,6 @@ def former_names() -> dict[str, tuple[str, str]]:
     >>> former_names()["evaluate_survival"]
     ('survival', 'evaluate')
     """
-    import ast
-
     stub = ast.parse(Path(__file__).with_name("__init__.pyi").read_text(encoding="utf-8"))
     assigned = [each for each in stub.body if isinstance(each, ast.Assign)]
     places = {ast.unparse(each.targets[0]): ast.unparse(each.value).removeprefix(f"{PACKAGE}.") for each in assigned}
@@ -67,8 +65,6 @@ def former_names() -> dict[str, tuple[str, str]]:
 
 def former(name: str) -> object:
     """Return the function or class that has a former name."""
-    from importlib import import_module
-
     module, new = former_names()[name]
     thing = getattr(import_module(f"{PACKAGE}.{module}"), new)
     vars(sys.modules[PACKAGE])[name] = thing

@@ -5,15 +5,17 @@ refused them, so that a correct call costs no more than one call of a function.
 """
 
 import functools
+import inspect
 import re
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from difflib import get_close_matches
+from importlib import import_module
 from types import FunctionType, UnionType
 from typing import Any, NoReturn
 
 from bayescal import _checks, _lazy, _synonyms
-from bayescal._described import described
+from bayescal._described import described, with_imports
 from bayescal._invalid import quoted
 from bayescal._synonyms import COMPARE, COUNTS, EVALUATE, OPTIONS, OTHER_ROWS, PLAN, TABLE, TOPIC_CALLS, Meant
 
@@ -123,8 +125,6 @@ def _function(call: str) -> Any:
 
 def made_by(function: Any) -> type:
     """Return the class of what a function returns, the first of several; `object` if it is no class."""
-    import inspect
-
     if isinstance(function, type):
         return function
     annotation = inspect.signature(function).return_annotation
@@ -141,8 +141,6 @@ def _topic(code: str) -> str:
 @functools.cache
 def _fits(call: str, rest: str) -> bool:
     """Return whether a function takes the keywords with which its call goes on, and its result has the attribute."""
-    import inspect
-
     function, words = _function(call), re.findall(r", (\w+)=", re.sub(r"\([^()]*\)", "", rest))
     parameters = inspect.signature(function).parameters
     known = {*parameters, *(OPTIONS if any(each.kind is each.VAR_KEYWORD for each in parameters.values()) else ())}
@@ -152,8 +150,6 @@ def _fits(call: str, rest: str) -> bool:
 
 def _has(kind: type, code: str) -> bool:
     """Return whether code after ``result.`` is right for a class: it has the attribute, which takes the keyword."""
-    import inspect
-
     name, words = _head(code), re.findall(r"(\w+)=", code)
     if not hasattr(kind, name):
         return name in getattr(kind, "__dataclass_fields__", ())
@@ -187,8 +183,6 @@ def similar(name: str, known: Iterable[str]) -> str:
 
 
 def _public_names(topic: str) -> Collection[str]:
-    from importlib import import_module
-
     names: Collection[str] = import_module(f"{_lazy.PACKAGE}.{topic}").__all__
     return names
 
@@ -246,8 +240,6 @@ def _of_parts(result: Any, name: str) -> str:
 
 def _needed(method: Any) -> list[str]:
     """Return the parameters without a default, except for `self`."""
-    import inspect
-
     named = (each for each in inspect.signature(method).parameters.values() if each.kind.name[:3] != "VAR")
     return [each.name for each in named if each.default is each.empty][1:]
 
@@ -334,10 +326,8 @@ def unknown_keyword(
     with the necessary arguments and no closing parenthesis, and `rest` what to add if the table has no answer.
     `result_class` is the class of the result, and `deterministic` says that the function draws no random numbers.
     """
-    known = tuple(known)
-    owners = owners or _owners(where, None)
-    rows = _rows(word, owners)
-    hint = ""
+    known, owners = tuple(known), owners or _owners(where, None)
+    rows, hint = _rows(word, owners), ""
     for chosen in ([each for each in rows if each.of], rows):  # what a word means for this function counts alone
         for code in [code for each in chosen for code in each.here]:
             function_name, _, keyword = code.rpartition(":")
@@ -386,8 +376,6 @@ def known_keywords(
 
 
 def _keywords_only(function: Callable[..., Any]) -> list[str]:
-    import inspect
-
     return [p.name for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY]
 
 
@@ -398,8 +386,8 @@ def public[T: Any](thing: T) -> T:
     """Mark a public function or class, so that errors about its keywords and attributes say what may be meant.
 
     The function accepts ``sample_weight`` for `weights`, ``y_true`` and ``y_prob`` where columns are named otherwise,
-    and scikit-learn's names of ways to choose bins; its signature is unchanged. Descriptions of shared parameters are
-    added to its docstring.
+    and scikit-learn's names of ways to choose bins; its signature is unchanged. Descriptions of shared parameters,
+    and imports of examples, are added to its docstring.
     """
     return _of_class(thing) if isinstance(thing, type) else _of_function(thing)  # type: ignore[return-value]  # a T
 
@@ -415,6 +403,7 @@ def _of_class(cls: type) -> type:
             if isinstance(inner, FunctionType) and not hasattr(inner, "public"):
                 outer = _of_function(inner)
                 setattr(owner, name, type(member)(outer) if inner is not member else outer)
+    cls.__doc__ = with_imports(cls.__doc__)
     created: Any = cls
     if created.__init__ is object.__init__ and not issubclass(cls, tuple):
         created.__init__ = _of_function(_no_arguments)
@@ -464,7 +453,7 @@ def _of_function[F: Callable[..., Any]](function: F) -> F:
     # with the globals of the other module, since doctest ignores functions that seem to be imported
     same_module = FunctionType(called.__code__, function.__globals__, closure=called.__closure__)
     functools.update_wrapper(same_module, function)
-    same_module.__doc__ = described(_innermost(function))
+    same_module.__doc__ = with_imports(described(_innermost(function)))
     same_module.public = True  # type: ignore[attr-defined]  # functions have no such member
     return same_module  # type: ignore[return-value]  # it is called as an F
 
@@ -484,8 +473,6 @@ def _refused(
     if isinstance(problem, SeveralClassifiersError):
         where = {"where": name, "topic": _topic_of(owners)}
         return several_classifiers(problem.message, problem.name, problem.labels, in_frame=problem.in_frame, **where)
-    import inspect
-
     parameters = {each.name: each for each in inspect.signature(function).parameters.values()}
     method = kind is not None
     accepted = dict(list(parameters.items())[1:]) if method else parameters

@@ -30,10 +30,7 @@ def installed(module: str) -> bool:
 
 
 def require(*modules: str) -> None:
-    """Raise ModuleNotFoundError, which says what to install, unless all modules can be imported.
-
-    They are keys of `NEEDED`. A function names its modules before it imports them.
-    """
+    """Raise ModuleNotFoundError, which says what to install, unless all modules, keys of `NEEDED`, can be imported."""
     for module in modules:
         if not installed(module):
             purpose, package = NEEDED[module]

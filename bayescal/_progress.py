@@ -11,12 +11,7 @@ SECONDS_BEFORE_BAR = 2.0
 
 @contextmanager
 def bar(total: int, description: str, progress: bool | None = None) -> Iterator[Callable[[], None]]:
-    """Show how many parts of some work are done; yield a function to be called after each part.
-
-    If `progress` is True, a bar is shown at once; if standard error is not a terminal, it writes a line per tenth of
-    the work. False shows nothing. By default a bar appears after two seconds of work, and only if standard error is a
-    terminal.
-    """
+    """Show how many parts of some work are done, as `evaluate` describes; yield a function to call after each part."""
     if not (progress is None or isinstance(progress, bool)):
         raise TypeError(f"`progress` must be True, False or None, not {progress!r}.")
     terminal = sys.stderr is not None and sys.stderr.isatty()

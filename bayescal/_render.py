@@ -1,6 +1,7 @@
 """Render a table of numbers as plain text, for a terminal and as HTML; make names safe to display."""
 
 import functools
+import io
 import math
 import re
 import shutil
@@ -243,8 +244,6 @@ def page_width() -> int:
 
 def text(sheet: Sheet, width: int | None = None) -> str:
     """Render headline, question, table and remarks as plain text, as wide as the terminal and at most 100 columns."""
-    import io
-
     from rich.console import Console
 
     width = page_width() if width is None else width

@@ -434,9 +434,8 @@ TABLE = (
     Meant("plotmodelsensitivity plotsensitivity", "Models and priors are drawn by", (),
           f"bayescal.plot({EVALUATE}).sensitivity())", of="bayescal"),
     Meant("priorpredictive posteriorpredictive loglikelihood ppc samplepriorpredictive sampleposteriorpredictive",
-          "Prior, predictions and log likelihood are in", ("predictive=True",
-          "to_datatree(prior=True, predictive=True)"), f"{EVALUATE}).to_datatree(prior=True, predictive=True)",
-          of="bayescal Evaluation"),
+          "Prior, predictions and log likelihood are in", ("predictive=True", "to_datatree(prior=True, "
+          "predictive=True)"), f"{EVALUATE}).to_datatree(prior=True, predictive=True)", of="bayescal Evaluation"),
     Meant("sample mcmc nuts", "Chains are run by `pymc.sample(model=model)`; the model is", ("to_pymc()",),
           "bayescal.pymc_model(bayescal.evaluate(y_true, y_prob))", of="bayescal Evaluation Recalibration"),
     Meant("dirichletmodel shrinkagemodel calibratedmodel", "The model in PyMC is written by", ("to_pymc()",),

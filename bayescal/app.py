@@ -46,12 +46,6 @@ def _bayescal(
     """
 
 
-def _add(each: Command) -> None:
-    kind = help_of(each.defaults, each.besides)
-    no_arguments = each.function is not demo
-    app.command(cls=kind, no_args_is_help=no_arguments, epilog=each.examples or None)(command(each.function))
-
-
 def _of_topics() -> Iterator[Command]:
     """Commands of the topics that have one, in alphabetical order of the topics."""
     for topic in MODULES:
@@ -60,7 +54,8 @@ def _of_topics() -> Iterator[Command]:
 
 
 for _each in (*COMMANDS, *_of_topics(), verify.COMMAND):
-    _add(_each)
+    _kind, _epilog = help_of(_each.defaults, _each.besides), _each.examples or None
+    app.command(cls=_kind, no_args_is_help=_each.function is not demo, epilog=_epilog)(command(_each.function))
 
 
 def main() -> None:

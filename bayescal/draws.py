@@ -24,10 +24,7 @@ ARITHMETIC = frozenset(SIGNS) - COMPARISONS
 
 
 def fingerprint(*contents: Any) -> int:
-    """Return a number that differs between contents, to identify the evaluation that draws belong to.
-
-    Arrays count by type, shape and values; anything else counts by its representation.
-    """
+    """Return a number that differs between contents, to identify the evaluation that draws belong to."""
     digest = blake2b(digest_size=8)
     for each in contents:
         if isinstance(each, np.ndarray):
@@ -101,8 +98,6 @@ class Draws(NDArrayOperatorsMixin):
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import bayescal as bc
     >>> ece = bc.Draws(np.linspace(0.01, 0.03, 2001), "ece")
     >>> ece.mean()
     0.02
@@ -402,8 +397,6 @@ class BinDraws:
     --------
     One draw of two bins:
 
-    >>> import numpy as np
-    >>> import bayescal as bc
     >>> mass, accuracy, confidence = np.array([[0.25, 0.75]]), np.array([[0.5, 0.75]]), np.array([[0.25, 0.875]])
     >>> bc.BinDraws(mass, accuracy, confidence, np.ones(2, bool), weight=mass).gap
     array([[ 0.25 , -0.125]])

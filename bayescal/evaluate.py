@@ -153,8 +153,6 @@ def evaluate(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import bayescal as bc
     >>> rng = np.random.default_rng(1)
     >>> p = rng.random(1000)
     >>> y = rng.random(1000) < p ** 1.3
@@ -255,7 +253,6 @@ def evaluate_counts(
 
     Examples
     --------
-    >>> import bayescal as bc
     >>> counts = bc.BinnedCounts.from_arrays([0, 1, 1], [0.2, 0.6, 0.9], bins=5)
     >>> bc.evaluate_counts(counts, model="dirichlet", alpha="jeffreys", rng=1).plug_in
     0.233

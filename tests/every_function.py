@@ -281,6 +281,7 @@ PLOTS = {
     "plot_posterior": "evaluate",
     "plot_recalibration": "recalibration",
     "plot_reliability": "evaluate",
+    "clinical.plot_risk_distributions": "evaluate",
     "cumulative.plot_subpopulation": "cumulative_difference_subpopulation",
     "decisions.plot_selective": "selective, several",
     "decisions.plot_top_k": "top_k",

@@ -11,6 +11,7 @@ import sys
 import tempfile
 import warnings
 from importlib.metadata import packages_distributions
+from inspect import signature
 from operator import attrgetter
 from pathlib import Path
 
@@ -114,9 +115,10 @@ def plots(rows):
     import bayescal as bc
 
     for name, of in every_function.PLOTS.items():
-        result = every_function.CALLS[of](rows)
-        yield lambda name=name, result=result: attrgetter(name)(bc)(result)
-        yield lambda name=name, result=result: attrgetter(name)(bc)(result, color="red")
+        plot, result = attrgetter(name)(bc), every_function.CALLS[of](rows)
+        yield lambda plot=plot, result=result: plot(result)
+        if "color" in signature(plot).parameters:
+            yield lambda plot=plot, result=result: plot(result, color="red")
 
 
 def said(call):

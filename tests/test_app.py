@@ -75,6 +75,7 @@ def test_help_needs_nothing_heavy():
     assert in_processes(f"HEAVY = {heavy}; {code}", ".").stdout == "[]\n"
 
 
+@pytest.mark.slow
 def test_the_installed_program(tiny):
     program = Path(sys.executable).with_name("bayescal")
     if not program.exists():

@@ -1,7 +1,7 @@
 """Descriptions that many docstrings share: `public` adds them where they complete the list of parameters."""
 
 import bayescal as bc
-from bayescal._described import SHARED, described
+from bayescal._described import SHARED, described, with_imports
 from bayescal._meant import public
 
 PROB, RNG, AX = SHARED["prob", 0.95], SHARED["rng", None], SHARED["ax", None]
@@ -164,3 +164,28 @@ def test_the_mark_completes_functions_and_methods():
     assert "estimand : str" in bc.Comparison.p_best.__doc__
     assert AX in bc.plot.__doc__
     assert "estimand : str" in bc.Comparison.sentence.__doc__  # which escapes what it returns
+
+
+def test_examples_begin_with_the_usual_imports_of_what_they_use():
+    text = """Return it, as `bc.evaluate`.
+
+    Examples
+    --------
+    Two values:
+
+    >>> import json
+    >>> abc.simulated = bc.evaluate(np.zeros(2), [0, 1])
+    """
+    imports = ">>> import numpy as np\n    >>> import bayescal as bc\n    "
+    expected = text.replace(">>> import json", f"{imports}>>> import json")
+    assert with_imports(text) == expected
+    assert with_imports(expected) is expected
+    for other in ("Return it, as `bc.evaluate` of np.zeros.", ">>> abc.np", None):
+        assert with_imports(other) is other
+
+
+def test_the_mark_completes_examples_of_functions_classes_and_methods():
+    for thing in (bc.evaluate, bc.Draws, bc.Evaluation.regret):
+        assert thing.__doc__.count(">>> import numpy as np\n") == 1
+        assert thing.__doc__.count(">>> import bayescal as bc\n") == 1
+    assert ">>> from matplotlib.figure import Figure\n" in bc.plot.__doc__

@@ -407,22 +407,26 @@ def test_the_page_on_decompositions_shows_the_numbers_of_its_json():
             assert float(mean) >= 0.93
 
 
+#: Beginnings of the names of tables: Brier score, log score and scaled Brier score.
+KINDS_OF_SCORES = ("", "log_", "scaled_")
+
+
 def test_the_page_of_scores_shows_the_numbers_of_its_json():
     """Worst and mean coverage and the mean width of each method are computed here from the cells."""
     stored = json.loads((DOCS / "_static" / "scores.json").read_text(encoding="utf-8"))
     page = DOCS / "explanation" / "scores.md"
     tables = markdown_tables(page)
     columns = {"scores": "columns", "differences": "difference_columns"}
-    names = {f"{kind}{name}": value for kind in ("", "log_") for name, value in columns.items()}
+    names = {f"{kind}{name}": value for kind in KINDS_OF_SCORES for name, value in columns.items()}
     of_accuracies = {"accuracies": "columns", "accuracy_differences": "difference_columns"}
-    for table, (name, columns) in zip(tables[4:], of_accuracies.items(), strict=True):
+    for table, (name, columns) in zip(tables[len(names) :], of_accuracies.items(), strict=True):
         rows = [dict(zip(stored[columns], row, strict=True)) for row in stored[name]]
         for method, *numbers, _ in table[2:]:
             of = [row for row in rows if row["method"] == method]
             shares = [row["coverage"] for row in of]
             expected = [min(shares), sum(shares) / len(of), sum(row["width"] for row in of) / len(of)]
             assert [float(n) for n in numbers] == pytest.approx(expected, abs=0.0051)
-    for table, (name, columns) in zip(tables[:4], names.items(), strict=True):
+    for table, (name, columns) in zip(tables[: len(names)], names.items(), strict=True):
         rows = [dict(zip(stored[columns], row, strict=True)) for row in stored[name]]
         shown = {(bins, method): numbers for bins, method, *numbers in table[2:]}
         assert set(shown) == {(str(row["bins"] or "none"), row["method"]) for row in rows}
@@ -435,7 +439,7 @@ def test_the_page_of_scores_shows_the_numbers_of_its_json():
             assert float(numbers[2]) == pytest.approx(expected[2], abs=0.000051)
     said = page.read_text(encoding="utf-8")
     first = {name: stored[name][0][stored[columns].index("repeats")] for name, columns in names.items()}
-    for kind in ("", "log_"):
+    for kind in KINDS_OF_SCORES:
         repeats = first[f"{kind}scores"], first[f"{kind}differences"]
         assert "with {} data sets each, 20 for differences with {}".format(*repeats) in said
 

@@ -13,6 +13,7 @@ from bayescal import BinnedCounts, _files
 from bayescal._files import document_text, json_text, read_document, write_atomically
 
 
+@pytest.mark.slow
 def test_twenty_processes_count_and_their_files_add_up(tmp_path):
     """Disjoint slices of one array, counted by 20 processes that were all alive at once, merged from their files."""
     from bayescal import load_counts

@@ -124,6 +124,7 @@ def test_a_repr_is_short_and_holds_no_array(thing, contains):
     assert "\n" not in shown
 
 
+@pytest.mark.slow
 def test_a_result_in_a_kernel(tmp_path):
     """The last line of a cell shows a table in HTML; `print` writes the same table as text."""
     book = nbformat.v4.new_notebook()

@@ -542,7 +542,7 @@ def test_names_are_those_of_things():
 
 #: Working arrays of pooled groups, and of models, which become arrays with draws on the first axis.
 NOT_DRAWS_FIRST = {
-    *("posterior/pooling/posterior.py", "posterior/pooling/sampling.py", "verify/twins/pooling.py"),
+    *("posterior/pooling/posterior.py", "posterior/pooling/sampling.py", "verify/pooling_models.py"),
     "decisions/posterior.py",
 }
 STATED_SHAPE = re.compile(r"[Ss]hapes? (\([^()]*\bn_draws\b[^()]*\))")
@@ -561,11 +561,11 @@ LIMIT = re.compile(r"(FEW|FEWEST|MANY|MOST|LEAST|LARGEST|SMALLEST|LONGEST|PRINTE
 
 
 def constants(path):
-    """Yield the names of constants of a module, and whether a comment stands above their line or their block."""
+    """Yield the names of constants of a module, and whether a comment stands on or above their line or their block."""
     described = False
     for line in (PACKAGE / path).read_text(encoding="utf-8").splitlines():
         if found := re.match(r"([A-Z][A-Z0-9_]*(?:, [A-Z][A-Z0-9_]*)*)(?:: [^=]+)? = ", line):
-            yield from ((name, described) for name in found[1].split(", "))
+            yield from ((name, described or "  #" in line) for name in found[1].split(", "))
         elif line.startswith("#"):
             described = True
         elif not line.strip():

@@ -158,6 +158,7 @@ def run(lessons, path, mode="check"):
     return asyncio.run(lessons.all_problems([path], mode, checks=path.parent))
 
 
+@pytest.mark.slow
 def test_a_written_lesson_contains_outputs_that_a_second_run_gives(written):
     assert sorted(path.name for path in written.parent.iterdir()) == ["01_small.ipynb", "small.py"]
     printed, value = code_cells(written)[1].outputs

@@ -555,6 +555,7 @@ def test_every_answer_about_an_attribute_is_right(tmp_path, monkeypatch):
     assert sorted(offenders) == []
 
 
+@pytest.mark.slow
 def test_attributes_of_the_parts_lead_to_the_parts():
     """Whatever an evaluation has, a result of several evaluations answers with a path to it that exists."""
     offenders, named = [], set()

@@ -152,6 +152,7 @@ def test_models(names, capsys):
     assert_drawn(bc.plot_forest(made.evaluations, Figure(figsize=(8, 8)).subplots()), some)
 
 
+@pytest.mark.slow
 def test_groups(capsys):
     y, p = rows()
     by = np.array([*NAMES.values()], dtype=object)[np.arange(len(y)) % len(NAMES)]
@@ -163,6 +164,7 @@ def test_groups(capsys):
     assert_shown_and_harmless(made.compare(), [], capsys)
 
 
+@pytest.mark.slow
 def test_classes(capsys):
     rng = np.random.default_rng(2)
     labels = list(NAMES.values())
@@ -270,6 +272,7 @@ def test_an_output_whose_name_is_not_utf8(tmp_path):
     assert json.loads((tmp_path / "names.json").read_text(encoding="utf-8")) == {"file": out.name}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["x" * 250, "x" * 244 + "\n"], ids=["255 bytes", "line break"])
 def test_outputs_with_long_names(tmp_path, name):
     y, p = rows()
@@ -328,6 +331,7 @@ def two_models(tmp_path_factory):
     return write(tmp_path_factory.mktemp("names") / "rows.csv", {"label": y, "Größe 東": p, "b\x1b[31m": p**1.5})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
 def test_a_terminal_that_cannot_show_a_character(two_models, encoding):
     ask = (
@@ -384,6 +388,7 @@ def test_no_number_is_lost_in_the_narrowest_terminal(two_models, width):
         assert len(re.findall(r"-?\d\.\d{4}", row)) == 6
 
 
+@pytest.mark.slow
 def test_nobody_listens(two_models):
     ask = f"{sys.executable} -m bayescal report '{two_models}' --label label --prob 'Größe 東' --draws 50"
     # the status of a pipe is that of its last command; a closed output is an error, since nothing can be printed

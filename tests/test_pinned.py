@@ -101,12 +101,11 @@ def test_ci_runs_every_make_target_and_those_that_measure_in_short_form():
     ci = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     targets = set(re.findall(r"^([a-z]+):", makefile, re.MULTILINE))
     parts_of_test = set(re.search(r"^test:.*\n\t.*--jobs=2 (.*)$", makefile, re.MULTILINE)[1].split()) | {"pytest"}
-    # `latest` and `lowest` are excluded, `check` and `slow` are parts of `SLOW=1 test`, and the others measure nothing
-    never = {"lock", "latest", "lowest", "help", "clean", "check", "slow"} | parts_of_test
+    # `latest` and `lowest` are excluded, `check` is a part of `test`, and the others measure nothing
+    never = {"lock", "latest", "lowest", "help", "clean", "check"} | parts_of_test
     short = {
         t for t in targets if re.search(rf"^{t}:.*\n(\t.*\n)*\t.*(\$\(SHORT\)|\$\(QUICK\))", makefile, re.MULTILINE)
     }
     together = set(re.search(r"QUICK=1 (.*?)\n#", ci, re.DOTALL)[1].replace("\\", "").split())
     assert short <= together
-    assert set(re.findall(r"^step (?:SLOW=1 )?([a-z]+)$", ci, re.MULTILINE)) | together == targets - never
-    assert "step SLOW=1 test\n" in ci
+    assert set(re.findall(r"^step ([a-z]+)$", ci, re.MULTILINE)) | together == targets - never

@@ -50,6 +50,7 @@ def test_the_named_label_is_always_among_the_first():
     assert shortened(range(2), 3, 1) == [0, 1]
 
 
+@pytest.mark.slow
 def test_printing_states_quantity_bins_rows_and_model():
     """An ECE without its bins and its outcome is not a number that others can compute again."""
     groups, columns = np.repeat(["a", "b"], len(Y) // 2), np.c_[1 - P, P]

@@ -87,6 +87,7 @@ def test_text_in_jupyter_is_the_text_of_a_terminal(kernel, here, name):
     assert kernel("print(logged)") == [("stdout", expected + "\n")]
 
 
+@pytest.mark.slow
 def test_a_result_at_the_end_of_a_cell_is_one_html_table(kernel):
     ((kind, content),) = kernel("results['Evaluation']")
     assert kind == "execute_result"

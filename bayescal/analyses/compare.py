@@ -127,8 +127,6 @@ def compare(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import bayescal as bc
     >>> rng = np.random.default_rng(1)
     >>> p = rng.random(2000)
     >>> y = rng.random(2000) < p
@@ -148,8 +146,7 @@ def compare(
             raise TypeError("`spread` is for several data sets: give the data set of each row as `by`.")
         return compare_rows(y_true, y_prob, rope=rope, bins=bins, binning=binning, **column_options, **model_options)
     rows = ClassifierRows.read(y_true, y_prob, by=by, **column_options)
-    datasets = rows.by_name(Groups.from_column(by, len(rows)))
-    edges = rows.edges(bins, binning)
+    datasets, edges = rows.by_name(Groups.from_column(by, len(rows))), rows.edges(bins, binning)
     return compare_over_datasets(datasets, rope=rope, spread=spread, bins=edges, **model_options)
 
 
@@ -184,7 +181,6 @@ def compare_counts(
 
     Examples
     --------
-    >>> import bayescal as bc
     >>> pair = bc.PairedCounts.from_arrays([0, 1, 1], [0.2, 0.7, 0.9], [0, 1, 1], [0.4, 0.3, 0.8], bins=2)
     >>> bc.compare_counts({("A", "B"): pair + pair}, rng=1).names
     ('A', 'B')
@@ -257,15 +253,13 @@ def compare_independent(evaluations: Mapping[str, Evaluation], *, rope: float = 
 
     Examples
     --------
-    >>> import bayescal as bc
     >>> from bayescal.analyses.one import evaluate_one
     >>> a = evaluate_one(bc.BinnedCounts.from_arrays([0, 1, 1], [0.2, 0.7, 0.9], bins=5), rng=1)
     >>> b = evaluate_one(bc.BinnedCounts.from_arrays([0, 1, 1, 1], [0.4, 0.7, 0.8, 0.9], bins=5), rng=1)
     >>> sum(bc.compare_independent({"a": a, "b": b}, rng=1).p_best().values())
     1.0
     """
-    names = several_named("evaluations", evaluations, other=OF_DIFFERENT_ROWS)
-    width = checked_rope(rope)
+    names, width = several_named("evaluations", evaluations, other=OF_DIFFERENT_ROWS), checked_rope(rope)
     for name in names:
         remedy = "; `compare` takes labels and probabilities."
         _checks.instance(f"evaluations[{name!r}]", evaluations[name], Evaluation, remedy)

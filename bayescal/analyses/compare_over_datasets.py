@@ -86,8 +86,6 @@ def compare_over_datasets(
 
     Examples
     --------
-    >>> import bayescal as bc
-    >>> from bayescal.datasets.simulate import simulate
     >>> rows = {f"hospital {i}": simulate(1000, population="flat", rng=i) for i in range(4)}
     >>> hospitals = {n: (d.outcome, {"sharp": d.confidence, "timid": 0.25 + d.confidence / 2}) for n, d in rows.items()}
     >>> result = bc.compare_over_datasets(hospitals, rng=1)

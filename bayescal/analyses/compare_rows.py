@@ -8,7 +8,7 @@ from typing import Any
 from bayescal import _checks
 from bayescal._arrays import Classes
 from bayescal._invalid import errors_of
-from bayescal.analyses.one import DEFAULT_MODEL, count_rows, evaluate_one
+from bayescal.analyses.one import count_rows, evaluate_one
 from bayescal.data.frames import by_column, same_rows
 from bayescal.data.groups import Clusters, Groups, in_words
 from bayescal.data.predictions import Predictions
@@ -17,6 +17,9 @@ from bayescal.results.joint import checked_rope
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import make_bins
 from bayescal.stats.paired import PairedCounts
+
+#: Arguments of `compare` that say how columns are read.
+COLUMN_OPTIONS = ("target", "weights", "cluster", "classes", "logits")
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,30 +100,12 @@ class ClassifierRows:
         return compared(dict(zip(self.rows, counts, strict=True)), pairs, rope, rng=rng, **arguments)
 
 
-def compare_rows(
-    y_true: Any,
-    y_prob: Any,
-    /,
-    *,
-    rope: float = 0.01,
-    target: str | None = None,
-    bins: Any = 15,
-    binning: str = "equal-width",
-    model: str = DEFAULT_MODEL,
-    draws: int = 4000,
-    rng: Any = None,
-    weights: Any = None,
-    cluster: Any = None,
-    classes: Classes = None,
-    logits: bool = False,
-    **options: Any,
-) -> Comparison:
+def compare_rows(y_true: Any, y_prob: Any, /, *, rope: float = 0.01, bins: Any = 15, **options: Any) -> Comparison:
     """Compare classifiers on the same rows; see `bayescal.compare`."""
     width = checked_rope(rope)
-    read = {"target": target, "weights": weights, "cluster": cluster, "classes": classes, "logits": logits}
+    read = {name: options.pop(name) for name in COLUMN_OPTIONS if name in options}
     rows = ClassifierRows.read(y_true, y_prob, **read)
-    chosen = [bins] * len(rows.rows)
-    return rows.compare(bins=chosen, binning=binning, rope=width, model=model, draws=draws, rng=rng, **options)
+    return rows.compare(bins=[bins] * len(rows.rows), rope=width, **options)
 
 
 def compared(

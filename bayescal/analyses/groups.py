@@ -63,8 +63,7 @@ def evaluate_pooled(
 ) -> tuple[dict[Any, Evaluation], int]:
     """Evaluate groups jointly: one evaluation per group, with joint draws, and the seed of the draws.
 
-    Some groups may be empty; ValueError if all are. `pooling` is "partial" or "complete". The draws of `whole`, the
-    evaluation of all rows under the shrinkage model, are those of the common curve.
+    `pooling` is "partial" or "complete". The draws of `whole`, from the shrinkage model, are of the common curve.
     """
     if not whole.counts.occupied.any():
         raise ValueError(f"`pooling={pooling!r}` needs at least one group with rows; all groups are empty.")
@@ -113,8 +112,7 @@ def evaluate_row_groups(
     """Evaluate groups of rows, all with the same edges; clusters of a group are the parts of clusters inside it."""
     edges = make_bins(bins, binning=binning, confidence=predictions.confidence, weights=predictions.weight)
     overall = count_rows(predictions, edges, "equal-width", ranked=True, clusters=clusters)
-    empty = BinnedCounts.empty(edges, target=overall.target)
-    groups = by.split(predictions)
+    empty, groups = BinnedCounts.empty(edges, target=overall.target), by.split(predictions)
 
     def counted(rows: Ints) -> Counts:
         if not len(rows):
@@ -227,7 +225,10 @@ def evaluate_class_counts(
             by_class[:, k], null[:, k] = evaluation.ece.values, evaluation.null.values
             with lock:
                 advance()
-            return _for_exact(evaluation)
+            posterior = evaluation.posterior
+            if isinstance(posterior, HasHypotheses) and EXACT in posterior.probabilities:
+                return posterior.log_bayes_factor
+            return None
 
         for_exact = list(in_threads(evaluate_class, range(size)))
     # the classes share their rows, so their errors are correlated: reorder the draws, keep each margin
@@ -264,14 +265,6 @@ def _draw_pooled(counts: tuple[BinnedCounts, ...], seed: int, arguments: dict[st
     pairs = sum(counts[1:], counts[0])
     pairs = replace(pairs, weight_sq=pairs.weight_sq * PAIRS_EFFECT)
     return evaluate_one(pairs, rng=np.random.SeedSequence((seed, PAIRS_SEED)), **arguments).bin_draws
-
-
-def _for_exact(evaluation: Evaluation) -> float | None:
-    """Log Bayes factor of exact calibration, or None if it is not among the sub-models."""
-    posterior = evaluation.posterior
-    if isinstance(posterior, HasHypotheses) and EXACT in posterior.probabilities:
-        return posterior.log_bayes_factor
-    return None
 
 
 def _evaluate_class(

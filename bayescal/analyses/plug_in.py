@@ -51,7 +51,6 @@ def plug_in_ece(
     --------
     Two bins with half of the rows each; their gaps are 1/2 - 0.3 and 1 - 0.8.
 
-    >>> import bayescal as bc
     >>> bc.plug_in_ece([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], bins=2)
     0.2
     """
@@ -111,8 +110,6 @@ def plug_in_error(
     Two bins with half of the rows each have gaps of 0.2 and 0.4: the mean is 0.3, the root mean square
     (0.5 x 0.04 + 0.5 x 0.16)^(1/2) = 0.316.
 
-    >>> import numpy as np
-    >>> import bayescal as bc
     >>> y, p = [0, 1, 1, 1], [0.2, 0.4, 0.5, 0.7]
     >>> [round(bc.plug_in_error(y, p, bins=2, order=order), 3) for order in (1, 2, np.inf)]
     [0.3, 0.316, 0.4]

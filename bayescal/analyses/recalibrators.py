@@ -218,8 +218,6 @@ class LogisticRecalibration(_Recalibration):
     --------
     Probabilities that are too extreme by a factor of 2 on the logit scale:
 
-    >>> import bayescal as bc
-    >>> from bayescal.datasets.simulate import simulate
     >>> rows = simulate(5000, population="flat", curve="temperature", strength=2, rng=1)
     >>> recalibration = bc.LogisticRecalibration().fit(rows.confidence, rows.outcome)
     >>> round(recalibration.intercept_, 2), round(recalibration.slope_, 2)
@@ -285,7 +283,6 @@ class IsotonicRecalibration(_Recalibration):
 
     Examples
     --------
-    >>> import bayescal as bc
     >>> recalibration = bc.IsotonicRecalibration().fit([0.2, 0.4, 0.7, 0.9], [0, 1, 0, 1])
     >>> recalibration.transform([0.1, 0.3, 0.5, 0.9])
     array([0.  , 0.25, 0.5 , 1.  ])

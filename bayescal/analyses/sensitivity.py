@@ -88,8 +88,7 @@ def bin_sensitivity(
 
     References
     ----------
-    .. [1] A. Kumar, P. Liang and T. Ma (2019), "Verified uncertainty calibration", Advances in Neural Information
-       Processing Systems 32.
+    .. [1] A. Kumar, P. Liang and T. Ma (2019), as for `plug_in_error`.
     .. [2] J. Broecker (2012), "Estimating reliability and resolution of probability forecasts through decomposition of
        the empirical score", Climate Dynamics 39, 655-667.
 
@@ -97,8 +96,6 @@ def bin_sensitivity(
     --------
     The outcomes of a calibrated classifier: the plug-in ECE of 50 bins is nearly three times that of 5 bins.
 
-    >>> import numpy as np
-    >>> import bayescal as bc
     >>> rng = np.random.default_rng(1)
     >>> p = rng.random(2000)
     >>> result = bc.bin_sensitivity(rng.random(2000) < p, p, n_bins=(5, 50), rng=1)

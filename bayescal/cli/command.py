@@ -21,8 +21,6 @@ from bayescal.cli.words import console, one_clear_message, say_saved
 
 if TYPE_CHECKING:
     from bayescal._arrays import Console
-
-if TYPE_CHECKING:
     from bayescal._render import Sheet
 
 NO_WORDS: Mapping[str, str] = MappingProxyType({})

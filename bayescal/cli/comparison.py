@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -34,63 +35,58 @@ PAIR = 24
 
 @dataclass(frozen=True)
 class ComparedFiles(Result):
-    """The comparison of classifiers."""
+    """The comparison of classifiers, on one data set or over several."""
 
-    comparison: Comparison
+    comparison: Comparison | ComparisonOverDatasets
     estimand: Estimand  # that is shown
     parameters: dict[str, Any]  # values of the options that give the same result again
     notes: Sequence[str]  # on the rows
 
     def contents(self) -> dict[str, Callable[[], Any]]:
         """Make the JSON document, the page, the picture or the data tree."""
-        read: dict[str, Any] = {"parameters": self.parameters, "notes": self.notes}
+        result, estimand = self.comparison, self.estimand
+        over = isinstance(result, ComparisonOverDatasets)
+        draw: Any = over_datasets_picture if over else comparison_picture
+        tree: Any = result.to_datatree
         return {
-            "html": lambda: page(self.comparison, estimand=self.estimand, **read),
-            "json": lambda: document(self.comparison, self.parameters, estimand=self.estimand),
-            "plot": lambda: comparison_picture(self.comparison, self.estimand.name),
-            "netcdf": self.comparison.to_datatree,
+            "html": lambda: page(result, estimand=estimand, parameters=self.parameters, notes=self.notes),
+            "json": lambda: document(result, self.parameters, estimand=estimand),
+            "plot": lambda: draw(result, estimand.name),
+            "netcdf": partial(tree, estimand=estimand) if over else tree,
         }
 
     def sheets(self, width: int) -> list[_render.Sheet]:
-        """Return the sheets of the measures, of the differences and of the classifiers."""
+        """Return the sheets of the measures, of the differences and of the classifiers or data sets."""
         comparison, estimand = self.comparison, self.estimand
+        if isinstance(comparison, ComparisonOverDatasets):
+            sheet, table = comparison.sheet(whole=True, estimand=estimand), tables.by_dataset(comparison, estimand)
+            return [replace(sheet, spec=""), _render.Sheet("", sheet.spec, table.header, table.rows)]
         spec, each = comparison.specification(estimand=estimand), tables.classifiers(comparison, estimand)
         classifiers = _render.Sheet("", spec, each.header, each.rows, comparison.remarks, [each.note])
-        measures = tables.measures(comparison)
-        differences = difference_sheet(comparison, estimand)
+        measures, differences = tables.measures(comparison), difference_sheet(comparison, estimand)
         first = _render.Sheet(differences.sentence, "", measures.header, measures.rows, question=spec)
         return [first, replace(differences, sentence="", headline=""), classifiers]
 
 
-@dataclass(frozen=True)
-class ComparedDatasets(Result):
-    """The comparison of classifiers over data sets; fields are as those of `ComparedFiles`."""
-
-    comparison: ComparisonOverDatasets
-    estimand: Estimand
-    parameters: dict[str, Any]
-    notes: Sequence[str]
-
-    def contents(self) -> dict[str, Callable[[], Any]]:
-        """Make the JSON document, the page, the picture or the data tree."""
-        result, estimand = self.comparison, self.estimand
-        return {
-            "html": lambda: page(result, estimand=estimand, parameters=self.parameters, notes=self.notes),
-            "json": lambda: document(result, self.parameters, estimand=estimand),
-            "plot": lambda: over_datasets_picture(result, estimand.name),
-            "netcdf": lambda: result.to_datatree(estimand=estimand),
-        }
-
-    def sheets(self, width: int) -> list[_render.Sheet]:
-        """Return the sheets of the differences, and of those of each data set."""
-        sheet = self.comparison.sheet(whole=True, estimand=self.estimand)
-        each = tables.by_dataset(self.comparison, self.estimand)
-        return [replace(sheet, spec=""), _render.Sheet("", sheet.spec, each.header, each.rows)]
+def compared_files(
+    comparison: Any,
+    estimand: Estimand,
+    read: Mapping[str, Any],
+    keywords: Mapping[str, Any],
+    by: str | None,
+    notes: Any,
+) -> ComparedFiles:
+    """Return a comparison with its parameters: `read` says where the rows were read, `by` names the data sets."""
+    over = isinstance(comparison, ComparisonOverDatasets)
+    one = next(iter(comparison.comparisons.values())) if over else comparison
+    how = settings(one[one.names[0]].counts, keywords, keywords["bins"])
+    parameters = {**read, **how, "rope": one.rope, **({"by": by} if over else {}), "estimand": estimand.name}
+    return ComparedFiles(comparison, estimand, parameters, notes)
 
 
 def compare_files(
     files: Sequence[Path], columns: ColumnOptionsPerClassifier, question: CompareQuestionOptions, model: ModelOptions
-) -> ComparedFiles | ComparedDatasets:
+) -> ComparedFiles:
     """Compare the classifiers in one file, or in several; with --by, over data sets."""
     keywords = keywords_of(compare, question, model)
     estimand = as_scalar(keywords.pop("estimand").replace("-", "_"))
@@ -128,15 +124,8 @@ def compare_files(
         warnings.simplefilter("ignore", RoundingWarning)  # shown above, with the name of the column
         comparison = compare(y_true, {name: r.y_prob for name, r in rows.items()}, **keywords)
         comparison.draws(estimand)  # raises if the estimand cannot be compared, before anything is saved or shown
-    over = isinstance(comparison, ComparisonOverDatasets)
-    one = next(iter(comparison.comparisons.values())) if over else comparison
-    read = of_columns(columns, "classifiers", classifiers, rows, keywords)
-    how = settings(one[one.names[0]].counts, keywords, keywords["bins"])
-    parameters = {"files": [file.name for file in files], **read, **how, "rope": one.rope}
-    parameters |= {"by": question.by} if over else {}
-    parameters["estimand"] = estimand.name
-    result_type = ComparedDatasets if over else ComparedFiles
-    return result_type(comparison, estimand, parameters, [*notes, *more])
+    read = {"files": [file.name for file in files], **of_columns(columns, "classifiers", classifiers, rows, keywords)}
+    return compared_files(comparison, estimand, read, keywords, question.by, [*notes, *more])
 
 
 def check_rows(

@@ -1,8 +1,8 @@
 """Files of rows or of counts -> their counts, as ``bayescal count`` and ``bayescal merge`` save them."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -46,7 +46,7 @@ class Bars:
     def _begin(self, at: Progress) -> None:
         from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-        self.stop()
+        self.close()
         columns = (
             TextColumn("{task.description}", markup=False),
             BarColumn(),
@@ -58,20 +58,15 @@ class Bars:
         self._task = self._bar.add_task(f"{STEPS[at.step]} '{_render.name(self._file)}'", total=at.about, so_far="")
         self._step = at.step
 
-    def stop(self) -> None:
+    def close(self) -> None:
         """Remove the bar."""
         if self._bar is not None:
             self._bar.stop()
 
 
-@contextmanager
-def bars(file: str) -> Iterator[Bars]:
-    """Show bars while a file is read; yield the argument `progress` of functions that read it."""
-    shown = Bars(file)
-    try:
-        yield shown
-    finally:
-        shown.stop()
+def bars(file: str) -> closing[Bars]:
+    """Show bars while a file is read; the context is the argument `progress` of functions that read it."""
+    return closing(Bars(file))
 
 
 #: Marks a document of this package, in any layout of JSON; and the number of bytes in which it is searched.
@@ -124,8 +119,7 @@ def count_files(files: Sequence[Path], options: ColumnOptions, question: CountQu
     """Count the rows of files with the same columns, one after the other; errors name the file if there are several."""
     _require_different(files)
     columns = columns_of(options)
-    target = question.target or columns.target
-    bins = keywords_of(BinnedCounts.from_arrays, question)["bins"]
+    target, bins = question.target or columns.target, keywords_of(BinnedCounts.from_arrays, question)["bins"]
     how = Counting(target, bins, "equal-width", options.logits)
     return _summed(files, [_count(file, files, columns, how) for file in files])
 

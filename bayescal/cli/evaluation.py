@@ -111,8 +111,7 @@ def _evaluate_counted(file: Path, options: ColumnOptions, *records: Options) -> 
     }
     refuse(options.given() | of_rows, "with a file of counts, only with rows")
     keywords = keywords_of(evaluate_counts, *records)
-    names = keywords.pop("estimand", None)
-    counts = read_counts(file, keywords.pop("bins", None))
+    names, counts = keywords.pop("estimand", None), read_counts(file, keywords.pop("bins", None))
     estimands = chosen_estimands(names, isinstance(counts, ClasswiseCounts))
     evaluation = evaluate_counts(counts, **keywords)
     one = counts.by_class[0] if isinstance(counts, ClasswiseCounts) else counts

@@ -7,13 +7,14 @@ from typing import Any
 from bayescal import _checks, _render
 from bayescal._arrays import Console
 from bayescal.cli.command import Result
-from bayescal.cli.comparison import ComparedDatasets, ComparedFiles
+from bayescal.cli.comparison import ComparedFiles
 from bayescal.cli.evaluation import EvaluatedFile, named_estimands
 from bayescal.cli.options import CompareGateOptions, GateOptions, Options
 from bayescal.cli.words import say
 from bayescal.estimands.limits import checked_limit, checked_number, within_limit
 from bayescal.estimands.registry import as_scalar
 from bayescal.results.evaluation import Evaluation
+from bayescal.results.over_datasets import ComparisonOverDatasets
 
 #: Default of --assurance.
 ASSURANCE = 0.9
@@ -115,7 +116,7 @@ def require_of_report[Question: Options](
     return Required(report, statement, assurance, probabilities, kinds)
 
 
-def require_of_comparison(gate: CompareGateOptions, compare: Callable[[], ComparedFiles | ComparedDatasets]) -> Result:
+def require_of_comparison(gate: CompareGateOptions, compare: Callable[[], ComparedFiles]) -> Result:
     """Compare, and state whether each later classifier is worse than the first by at most some difference."""
     rope = gate.require_no_worse
     assurance = _assurance(gate, {} if rope is None else {"rope": rope}, "--require-no-worse")
@@ -129,7 +130,7 @@ def require_of_comparison(gate: CompareGateOptions, compare: Callable[[], Compar
     worse = {label: comparison.decide(first, label, rope=rope, estimand=record)["p_left"] for label in others}
     probabilities = {label: round(1 - p, 12) for label, p in worse.items()}
     symbol = f"|{record.symbol}|" if record.better == "nearest zero" else record.symbol
-    symbol = f"mean {symbol}" if isinstance(compared, ComparedDatasets) else symbol
+    symbol = f"mean {symbol}" if isinstance(comparison, ComparisonOverDatasets) else symbol
     than = f">= {symbol} of {first} - {rope:g}" if record.better == "larger" else f"<= {symbol} of {first} + {rope:g}"
     subject = f"{symbol} of {others[0]}" if len(others) == 1 else symbol
     return Required(compared, f"P({subject} {than})", assurance, probabilities, "classifiers")

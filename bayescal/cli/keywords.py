@@ -23,7 +23,9 @@ def keywords_of(function: Callable[..., Any], *records: Options) -> dict[str, An
     values = given_in(*records)
     if "seed" in values:
         values["rng"] = values.pop("seed")
-    return defaults_of(function) | {name: PARSERS.get(name, _unchanged)(value) for name, value in values.items()}
+    return defaults_of(function) | {
+        name: PARSERS[name](value) if name in PARSERS else value for name, value in values.items()
+    }
 
 
 def model_keywords(keywords: Mapping[str, Any]) -> dict[str, Any]:
@@ -70,10 +72,6 @@ def parse_sub_models(text: str) -> list[str]:
     if not any(names):
         raise ValueError("`sub_models` must hold at least one name, as in 'independent'.")
     return names
-
-
-def _unchanged(value: Any) -> Any:
-    return value
 
 
 #: Parsers of options whose text is not the value.

@@ -15,7 +15,7 @@ from bayescal.analyses.compare import compare
 from bayescal.analyses.groups import checked_pooling
 from bayescal.cli import options as cli
 from bayescal.cli.columns import columns_of, group_column
-from bayescal.cli.comparison import ComparedDatasets, ComparedFiles, compare_files
+from bayescal.cli.comparison import ComparedFiles, compare_files, compared_files
 from bayescal.cli.evaluation import EvaluatedFile, chosen_estimands, evaluate_file
 from bayescal.cli.keywords import keywords_of, parse_classes, settings
 from bayescal.cli.words import file_named, say, translated
@@ -27,7 +27,6 @@ from bayescal.read.harness_logs import lm_eval
 from bayescal.read.inspect_logs import inspect
 from bayescal.read.record_lines import json_lines
 from bayescal.results.grouped import GroupedEvaluation
-from bayescal.results.over_datasets import ComparisonOverDatasets
 
 #: Formats of logs: the function that reads them, its keyword for --correct, and options that it takes.
 FORMATS: dict[str, tuple[Callable[..., Answers], str, tuple[str, ...]]] = {
@@ -60,7 +59,7 @@ def compare_any(
     question: cli.CompareQuestionOptions,
     model: cli.ModelOptions,
     logs: cli.LogOptions,
-) -> ComparedFiles | ComparedDatasets:
+) -> ComparedFiles:
     """Compare classifiers in files, or language models in logs."""
     if logs.given():
         return _compare_logs(files, columns, question, model, logs)
@@ -207,7 +206,7 @@ def _compare_logs(
     question: cli.CompareQuestionOptions,
     model: cli.ModelOptions,
     logs: cli.LogOptions,
-) -> ComparedFiles | ComparedDatasets:
+) -> ComparedFiles:
     keywords = keywords_of(compare, question, model)
     estimand = as_scalar(keywords.pop("estimand").replace("-", "_"))
     estimand.badness(np.zeros(1))
@@ -241,16 +240,9 @@ def _compare_logs(
         rows["by"] = group_column(by, rows["by"], keywords)
     comparison = compare(**keywords | rows)
     comparison.draws(estimand)
-    over = isinstance(comparison, ComparisonOverDatasets)
-    one = next(iter(comparison.comparisons.values())) if over else comparison
-    parameters: Mapping[str, Any] = {
-        "files": [file.name for file in files], **logs.given(), **columns.given(),
-        "rows": len(next(iter(rows["y_true"].values()))),
-        **settings(one[one.names[0]].counts, keywords, keywords["bins"]),
-        "rope": one.rope, **({"by": by} if over else {}), "estimand": estimand.name,
-    }  # fmt: skip
-    result_type = ComparedDatasets if over else ComparedFiles
-    return result_type(comparison, estimand, dict(parameters), notes)
+    read = {"files": [file.name for file in files], **logs.given(), **columns.given()}
+    read["rows"] = len(next(iter(rows["y_true"].values())))
+    return compared_files(comparison, estimand, read, keywords, by, notes)
 
 
 def _of_models(

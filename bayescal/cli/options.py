@@ -107,8 +107,8 @@ LABEL = partial(column, "True labels: 0/1, true/false, or class numbers.")
 WEIGHTS = partial(column, "Importance weights, >= 0.")
 CLUSTER = partial(
     column,
-    "Column that names the cluster of each row, such as the question that was answered: rows of one cluster may "
-    "depend on each other. To add counts, no cluster may have rows in two files.",
+    "Column that names the cluster of each row, such as the question that was answered: rows of one cluster "
+    "may depend on each other. To add counts, no cluster may have rows in two files.",
 )
 CLASSES = partial(
     column,
@@ -182,17 +182,17 @@ class LogOptions(Options):
     format: str | None = option(
         LOGS,
         "NAME",
-        "lm-eval (files samples_*.jsonl, and folders with them), inspect (.eval, .json), or json-lines, which "
-        "is the default with the options below. --correct is then the score, --confidence a path, --by the path of "
-        "the subject; each subject is a group. With lm-eval and inspect, the answers to a question in several "
+        "lm-eval (files samples_*.jsonl, and folders with them), inspect (.eval, .json), or json-lines, "
+        "which is the default with the options below. --correct is then the score, --confidence a path, --by the path "
+        "of the subject; each subject is a group. With lm-eval and inspect, the answers to a question in several "
         "epochs are a cluster; with json-lines, --cluster names it.",
     )
     filter: str | None = option(LOGS, "NAME", "With lm-eval: the filter of the answers.")
     pattern: str | None = option(
         LOGS,
         "REGEX",
-        "The confidence in a text; its first group is the number. Default: the number after the word 'confidence', "
-        "as in 'Confidence: 90%'.",
+        "The confidence in a text; its first group is the number. Default: the number after the word "
+        "'confidence', as in 'Confidence: 90%'.",
     )
     percent: bool = flag(LOGS, "--percent", "Confidences without a percent sign are percentages.")
     partial: str | None = option(LOGS, "NAME", "How partial credit counts: refuse (default), wrong or right.")
@@ -202,8 +202,8 @@ class LogOptions(Options):
     abstain: str | None = option(
         LOGS,
         "NAME",
-        "Treatment of missing answers (no grade or no confidence): refuse (default), drop or wrong. `compare` with "
-        "drop also leaves out questions that not all models answered. A note counts them.",
+        "Treatment of missing answers (no grade or no confidence): refuse (default), drop or wrong. "
+        "`compare` with drop also leaves out questions that not all models answered. A note counts them.",
     )
 
 
@@ -223,8 +223,8 @@ BINNING = partial(
     option,
     QUESTION,
     "NAME",
-    "How a number of bins becomes edges: equal-width, equal-mass or equal-effective-mass. [bold]values[/]: one bin "
-    "for each distinct probability, at most 101.",
+    "How a number of bins becomes edges: equal-width, equal-mass or equal-effective-mass. "
+    "[bold]values[/]: one bin for each distinct probability, at most 101.",
 )
 
 
@@ -232,8 +232,8 @@ ESTIMAND = partial(
     option,
     QUESTION,
     "NAMES",
-    "Quantities of the table, separated by commas, such as ece,auc,brier_score; or give the option several times. By "
-    "default all errors of calibration, and the accuracy of predictions.",
+    "Quantities of the table, separated by commas, such as ece,auc,brier_score; or give "
+    "the option several times. By default all errors of calibration, and the accuracy of predictions.",
 )
 
 
@@ -258,8 +258,8 @@ class CompareQuestionOptions(Options):
     rope: float | None = option(
         QUESTION,
         "NUMBER",
-        "Region of practical equivalence, in units of the estimand: classifiers that differ by at most this much "
-        "count as equal.",
+        "Region of practical equivalence, in units of the estimand: classifiers that differ by at "
+        "most this much count as equal.",
         parser=number,
     )
     target: str | None = option(QUESTION, "NAME", f"{_EVENT} {_TOP_LABEL} {_CONFIDENCE}")
@@ -317,7 +317,8 @@ class CompareGateOptions(Options):
     require_no_worse: float | None = option(
         REQUIREMENT,
         "ROPE",
-        "Each later classifier must be worse than the first by at most this difference, in units of the estimand; "
+        "Each later classifier must be worse than the first by at most this difference, in units "
+        "of the estimand; "
         f"with --by, in the mean over data sets. {_UNMET}",
         parser=number,
     )
@@ -352,8 +353,8 @@ SUB_MODELS = partial(
     option,
     MODEL,
     "NAME,...",
-    "Families or sub-models of the shrinkage model to use: independent (independent bins only), shared, "
-    "noise, exact, saturated, or keys of `Evaluation.sub_models`. [dim]\\[default: all][/]",
+    "Families or sub-models of the shrinkage model to use: independent (independent bins "
+    "only), shared, noise, exact, saturated, or keys of `Evaluation.sub_models`. [dim]\\[default: all][/]",
 )
 SEED = "Seed of the random numbers; the same seed gives the same results."
 
@@ -402,8 +403,8 @@ class PageOptions(JsonOptions):
     details: bool = flag(
         OUTPUT,
         "--details",
-        "Print also the specification, estimates for comparison, probabilities of sub-models, and the meaning "
-        "of columns.",
+        "Print also the specification, estimates for comparison, probabilities of sub-models, "
+        "and the meaning of columns.",
     )
 
     def given(self) -> dict[str, Any]:

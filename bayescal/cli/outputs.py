@@ -51,9 +51,8 @@ def check(outputs: Mapping[str, Path], besides: Sequence[Path] = ()) -> dict[str
 def save(to_save: Mapping[str, Path], contents: Mapping[str, Callable[[], Any]]) -> None:
     """Write all outputs, or none of them; the others are unchanged if one cannot be written.
 
-    `to_save` are files as `check` returns them. `contents` has a function per option that makes the content of the
-    file: data for ``json``, counts for ``output``, text for ``html`` and ``latex``, a figure for ``plot``, a DataTree
-    for ``netcdf``. Only those of options in `to_save` are called.
+    `to_save` are files as `check` returns them. `contents` has a function per option that makes what `_write` takes;
+    only those of options in `to_save` are called.
     """
     with replacing(list(to_save.values())) as drafts:
         for (kind, path), draft in zip(to_save.items(), drafts, strict=True):

@@ -16,8 +16,6 @@ from bayescal import _render
 
 if TYPE_CHECKING:
     from bayescal._arrays import Console
-
-if TYPE_CHECKING:
     from bayescal.data.files.predictions import Rows, RowStream
 
 #: Arguments of the library whose option has another name.

@@ -6,6 +6,7 @@ from .exact_tests import CalibrationTests as CalibrationTests
 from .exact_tests import calibration_tests as calibration_tests
 from .plot import plot_calibration_curve as plot_calibration_curve
 from .plot import plot_recalibration as plot_recalibration
+from .plot import plot_risk_distributions as plot_risk_distributions
 from .result import ClinicalSummary as ClinicalSummary
 from .result import ModelParts as ModelParts
 from .slope.analysis import recalibration as recalibration

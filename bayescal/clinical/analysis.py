@@ -11,7 +11,7 @@ from bayescal._invalid import errors_of
 from bayescal._meant import public
 from bayescal.analyses.one import count_rows, evaluate_one
 from bayescal.clinical.curve.posterior import PRIOR_EXACT
-from bayescal.clinical.curve.result import curve_of, enough_rows
+from bayescal.clinical.curve.result import curve_of
 from bayescal.clinical.result import ClinicalSummary, ModelParts
 from bayescal.clinical.slope.analysis import recalibration_counts
 from bayescal.clinical.slope.counts import LogitCounts
@@ -68,7 +68,7 @@ def summary(
     -------
     ClinicalSummary or GroupedClinicalSummary
         The table, and the results of which it shows numbers: ``evaluation``, ``recalibration``, ``calibration_curve``
-        (None with fewer than 100 effective rows) and ``net_benefit``. A `GroupedClinicalSummary` if `by` is given.
+        (logistic with fewer than 100 effective rows) and ``net_benefit``. A `GroupedClinicalSummary` if `by` is given.
 
     Raises
     ------
@@ -99,8 +99,6 @@ def summary(
     --------
     Probabilities that are too extreme by a factor of 1.5 on the logit scale:
 
-    >>> import bayescal as bc
-    >>> from bayescal.datasets.simulate import simulate
     >>> rows = simulate(2000, population="flat", curve="temperature", strength=1.5, rng=1)
     >>> table = bc.clinical.summary(rows.outcome, rows.confidence, [0.3], rng=1)
     >>> table.to_frame().loc["model"].loc[["auc", "slope", "net_benefit at 0.3"], "mean"].round(2).tolist()
@@ -153,9 +151,7 @@ def _parts(rows: Predictions, bins: Any, binning: str, floor: float | None, draw
     return ModelParts(
         evaluate_one(counts, draws=draws, rng=seeds[0]),
         recalibration_counts(LogitCounts.from_predictions(rows), floor=floor, draws=draws, rng=seeds[1]),
-        curve_of(OrderedSums.from_rows(rows), rows.target, draws=draws, rng=seeds[2], exact=PRIOR_EXACT)
-        if enough_rows(counts.effective_rows)
-        else None,
+        curve_of(OrderedSums.from_rows(rows), rows.target, draws=draws, rng=seeds[2], exact=PRIOR_EXACT),
     )
 
 

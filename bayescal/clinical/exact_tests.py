@@ -243,8 +243,6 @@ def calibration_tests(
 
     Examples
     --------
-    >>> import bayescal as bc
-    >>> from bayescal.datasets.simulate import simulate
     >>> rows = simulate(500, population="flat", curve="shift", strength=0.3, rng=1)
     >>> tests = bc.clinical.calibration_tests(rows.outcome, rows.confidence)
     >>> round(tests.z, 2), round(tests.p_spiegelhalter, 2)

@@ -11,7 +11,12 @@ from bayescal._arrays import Figure
 from bayescal.clinical.curve.result import CalibrationCurve
 from bayescal.clinical.exact_tests import CalibrationTests
 from bayescal.clinical.grouped_plot import plot_subgroups
-from bayescal.clinical.plot import plot_calibration_curve, plot_new_centre, plot_recalibration
+from bayescal.clinical.plot import (
+    plot_calibration_curve,
+    plot_new_centre,
+    plot_recalibration,
+    plot_risk_distributions,
+)
 from bayescal.clinical.result import HEADER as CLINICAL_HEADER
 from bayescal.clinical.result import SIDE_BY_SIDE, ClinicalSummary
 from bayescal.clinical.slope.new_centre import NewCentre
@@ -23,7 +28,6 @@ from bayescal.decisions.plot import plot_decision_curve
 from bayescal.report import forest, page_content
 from bayescal.report.document import NO_PARAMETERS, PROB, Parameters, document, document_of, with_table
 from bayescal.report.plot import drawn_by_type
-from bayescal.report.reliability import plot_reliability
 from bayescal.report.tables import Table
 from bayescal.results import wording
 
@@ -63,11 +67,7 @@ def clinical_picture(summary: ClinicalSummary | GroupedClinicalSummary) -> "Figu
     for name, place in zip(summary.models, places[:n], strict=True):
         if n > 1:
             place.suptitle(_render.cut(_render.name(name), 32), x=0.02, ha="left", fontsize="large", fontweight="bold")
-        curve = summary[name].calibration_curve
-        if curve is None:
-            plot_reliability(summary[name].evaluation, place.subplots())
-        else:
-            plot_calibration_curve(curve, place.subplots())
+        plot_calibration_curve(summary[name].calibration_curve, place.subplots())
     plot_decision_curve(summary, places[n].subplots())
     return figure
 
@@ -92,15 +92,15 @@ def _(result: CalibrationCurve, parameters: Parameters = NO_PARAMETERS) -> dict[
 def _(result: ClinicalSummary, parameters: Parameters = NO_PARAMETERS) -> dict[str, Any]:
     """Return also rows, events and ``event_rate``, and the documents of the parts.
 
-    ``models`` has one record per model with those of its evaluation, recalibration and calibration curve (null if there
-    are too few rows); ``net_benefit`` is null without thresholds; ``decision_curve`` is that of the picture.
+    ``models`` has one record per model with those of its evaluation, recalibration and calibration curve;
+    ``net_benefit`` is null without thresholds; ``decision_curve`` is that of the picture.
     """
     models = [
         {
             "name": name,
             "evaluation": document(parts.evaluation),
             "recalibration": document(parts.recalibration),
-            "calibration_curve": None if parts.calibration_curve is None else document(parts.calibration_curve),
+            "calibration_curve": document(parts.calibration_curve),
         }
         for name, parts in result.parts.items()
     ]
@@ -135,12 +135,15 @@ def _(result: ClinicalSummary) -> page_content.Content:
     sheet = result.sheet(whole=True)
     several = len(result.models) > 1
     pictures = []
+    at = None if result.net_benefit is None else result.net_benefit.thresholds
     for name in result.models[: page_content.DIAGRAMS]:
-        parts, of = result[name], name if several else ""
-        if parts.calibration_curve is None:
-            pictures.append(page_content.reliability_picture(parts.evaluation, of))
-        else:
-            pictures.append(curve_picture(parts.calibration_curve, of))
+        of, parts = name if several else "", result[name]
+        risks = partial(plot_risk_distributions, parts.evaluation, thresholds=at)
+        words, size = page_content.captioned("Predicted risks by outcome", of), page_content.WIDTH
+        pictures += [
+            curve_picture(parts.calibration_curve, of),
+            page_content.Picture(words, partial(page_content.drawn, risks, size, size)),
+        ]
     pictures.append(decision_picture(result))
     shown = [page_content.one_table("Performance", sheet)]
     if len(result.models) > SIDE_BY_SIDE:

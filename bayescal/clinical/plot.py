@@ -1,4 +1,4 @@
-"""The plots of a calibration curve, and of the line of a recalibration: computed as a record, then drawn."""
+"""The plots of a calibration curve, of the line of a recalibration, and of risks by outcome: records, then drawn."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,13 +12,17 @@ from bayescal.clinical.curve.result import CELLS, CalibrationCurve
 from bayescal.clinical.result import ClinicalSummary
 from bayescal.clinical.slope.new_centre import NewCentre
 from bayescal.clinical.slope.result import Recalibration
+from bayescal.decisions.thresholds import as_thresholds
 from bayescal.report import diagram, drawing
 from bayescal.results import wording
+from bayescal.results.evaluation import Evaluation
 
 #: Largest number of bars in the distribution of scores.
 BARS = 50
 #: Numbers of points: equidistant scores beside the knots of a curve, and those of a line.
 POINTS, OF_LINE = 101, 201
+#: Fewest and most bars of the risks of one outcome; between them, there are twice as many as the root of the rows.
+FEWEST_BARS, MOST_BARS = 10, 40
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,9 +112,6 @@ def plot_calibration_curve(
 
     Examples
     --------
-    >>> import bayescal as bc
-    >>> from bayescal.datasets.simulate import simulate
-    >>> from matplotlib.figure import Figure
     >>> rows = simulate(1000, population="flat", curve="shift", rng=1)
     >>> curve = bc.clinical.calibration_curve(rows.outcome, rows.confidence, rng=1)
     >>> ax = bc.clinical.plot_calibration_curve(curve, Figure().subplots())
@@ -239,9 +240,6 @@ def plot_recalibration(
 
     Examples
     --------
-    >>> import bayescal as bc
-    >>> from bayescal.datasets.simulate import simulate
-    >>> from matplotlib.figure import Figure
     >>> rows = simulate(1000, population="flat", curve="temperature", rng=1)
     >>> rc = bc.clinical.recalibration(rows.outcome, rows.confidence, rng=1)
     >>> ax = bc.clinical.plot_recalibration(rc, Figure().subplots())
@@ -285,3 +283,101 @@ def plot_new_centre(
     outer = (f"{100 * prob:g} % interval of a new centre", *new)
     colors = color, reference_color, above_color, below_color
     return _draw(ax, points, colors, "event", prob, (title, title), [result.spec], outer)
+
+
+@dataclass(frozen=True, eq=False)
+class RiskPoints:
+    """Content of the plot of risks by outcome."""
+
+    edges: Floats  # of the bars, shape (n_bars + 1,)
+    share: Floats  # of the (weighted) rows with outcome 0 and 1, by bar, shape (2, n_bars); 0 without rows
+    median: Floats  # smallest risk that half of these rows do not exceed, shape (2,); NaN without rows
+
+
+def risk_points(evaluation: Evaluation) -> RiskPoints:
+    """Compute the values that `plot_risk_distributions` draws."""
+    ranks = evaluation.counts.ranks
+    if ranks is None:
+        raise ValueError("`evaluation` must be made from rows, with `bayescal.evaluate(y_true, y_prob)`; not counts.")
+    risk = ranks.middle
+    low, high = float(risk[0]), float(risk[-1])
+    if high - low > diagram.CROWDED_RANGE:
+        low, high = 0.0, 1.0
+    elif high == low:
+        low, high = max(low - 0.05, 0.0), min(high + 0.05, 1.0)
+    bars = np.clip(2 * np.sqrt(ranks.rows[ranks.rows > 0].min()), FEWEST_BARS, MOST_BARS)
+    edges = np.linspace(low, high, int(bars) + 1)
+    sums = np.stack([np.histogram(risk, edges, weights=each)[0] for each in ranks.weight])
+    median = [
+        np.quantile(risk, 0.5, weights=each, method="inverted_cdf") if each.any() else np.nan for each in ranks.weight
+    ]
+    return RiskPoints(edges, sums / np.maximum(ranks.total, np.finfo(np.float64).tiny)[:, None], np.array(median))
+
+
+@public
+def plot_risk_distributions(
+    evaluation: Evaluation | ClinicalSummary, ax: "Axes | None" = None, *, thresholds: Any = None
+) -> "Axes":
+    """Draw the distribution of the predicted risks of the rows with event, and mirrored below it of those without.
+
+    The better a model discriminates, the less the two overlap. Bars are shares of the rows of one outcome, so that both
+    sides have the same area also if events are rare. Solid lines mark the medians.
+
+    Parameters
+    ----------
+    evaluation : Evaluation or ClinicalSummary
+        From `evaluate`, made from rows; or from `bayescal.clinical.summary` of one model, whose `thresholds` are then
+        marked. Of several models, pass ``summary[name].evaluation``.
+    thresholds : float or array-like of float, optional
+        Thresholds of treatment to mark, strictly increasing in [0, 1).
+
+    Notes
+    -----
+    B. Van Calster et al. (2025), The Lancet Digital Health 7, 100916, count this plot among the essential ones for a
+    prediction model. With the target ``top-label`` or ``confidence``, an event is a right prediction.
+
+    Examples
+    --------
+    >>> import bayescal as bc
+    >>> from matplotlib.figure import Figure
+    >>> ev = bc.evaluate([0, 0, 0, 1, 1, 1], [0.1, 0.2, 0.4, 0.3, 0.6, 0.8], rng=1)
+    >>> ax = bc.clinical.plot_risk_distributions(ev, Figure().subplots(), thresholds=0.25)
+    >>> ax.get_title("left")
+    'Median 0.60 with event, 0.20 without'
+    """
+    if isinstance(evaluation, ClinicalSummary):
+        if thresholds is None and evaluation.net_benefit is not None:
+            thresholds = evaluation.net_benefit.thresholds
+        evaluation = evaluation.evaluation
+    _checks.instance("evaluation", evaluation, Evaluation, "; make one with `bayescal.evaluate(y_true, y_prob)`.")
+    marked = [] if thresholds is None else as_thresholds(thresholds).tolist()
+    points = risk_points(evaluation)
+    ax = drawing.axes_or_new(ax, figsize=(5.0, 4.2))
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+    from matplotlib.ticker import FuncFormatter
+
+    small, colors = drawing.is_small(ax, *diagram.ROOM), drawing.palette(ax)
+    style: dict[str, Any] = {"color": colors.grey, "linewidth": 1.0, "linestyle": (0, (1, 1.5))}
+    entries: list[tuple[Any, str]] = [(Line2D([], [], color=colors.grey, linewidth=2.0), "median")]
+    for outcome, side, color, name in ((1, 1.0, colors.orange, "event"), (0, -1.0, colors.blue, "no event")):
+        share = points.share[outcome]
+        ax.stairs(side * share, points.edges, fill=True, color=color, alpha=0.7, zorder=2, gid=name)
+        ends = [0.0, side * 1.08 * float(share.max())]
+        ax.plot([points.median[outcome]] * 2, ends, color=color, linewidth=2.0, zorder=4, gid=f"median {outcome}")
+        entries.insert(1 - outcome, (Patch(color=color, alpha=0.7, linewidth=0), name))
+    for i, t in enumerate(marked):
+        ax.axvline(t, zorder=3, gid=f"threshold {i}", **style)
+    if marked:
+        entries.append((Line2D([], [], **style), "threshold" + "s" * (len(marked) > 1)))
+    ax.axhline(0, color=colors.grey, linewidth=1.0, zorder=3)
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * abs(share):g} %"))
+    ax.set_xlim(min([points.edges[0], *marked]), max([points.edges[-1], *marked]))
+    ax.set(xlabel=wording.axis_words(evaluation.counts.target)[0], ylabel="share of the rows of an outcome")
+    ax.spines[["right", "top"]].set_visible(False)
+    least = np.nanmin(np.where(points.median > 0, points.median, np.nan), initial=1.0)
+    digits = max(2, int(np.ceil(1 - np.log10(least))))  # two of the smaller median
+    without, with_event = (_render.number(m, digits) if np.isfinite(m) else "-" for m in points.median)
+    title = f"Median {with_event} with event, {without} without"
+    drawing.titled(ax, title, [], above=drawing.key_above(ax, entries, small=small), small=small)
+    return drawing.finished(ax, small=small)

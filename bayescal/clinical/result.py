@@ -8,7 +8,7 @@ from typing import Any
 from bayescal import _checks, _presented, _render
 from bayescal._meant import public
 from bayescal.clinical import words as wording
-from bayescal.clinical.curve.result import LEAST_ROWS, CalibrationCurve
+from bayescal.clinical.curve.result import CalibrationCurve
 from bayescal.clinical.slope.result import Recalibration
 from bayescal.clinical.words import of_rows
 from bayescal.decisions.result import HasDecisionCurve, NetBenefit
@@ -17,7 +17,7 @@ from bayescal.results.evaluation import Evaluation
 from bayescal.results.remarks import of_several, rare_error, row_remarks
 
 #: Parts of the table: keys of quantities, and the value that the best predictions have.
-OVERALL = {"auc": 1.0, "brier_score": 0.0}
+OVERALL = {"auc": 1.0, "brier_score": 0.0, "scaled_brier_score": 1.0}
 ERRORS = ("ici", "e50", "e90")
 #: Maximum number of models that stand side by side in the printed table.
 SIDE_BY_SIDE = 3
@@ -31,16 +31,16 @@ class ModelParts:
     Parameters
     ----------
     evaluation : Evaluation
-        AUC, Brier score and ECE.
+        AUC, Brier score, scaled Brier score and ECE.
     recalibration : Recalibration
         Calibration intercept and slope, and calibration in the large.
-    calibration_curve : CalibrationCurve or None
-        ICI, E50 and E90; None with fewer than 100 (effective) rows.
+    calibration_curve : CalibrationCurve
+        ICI, E50 and E90.
     """
 
     evaluation: Evaluation
     recalibration: Recalibration
-    calibration_curve: CalibrationCurve | None
+    calibration_curve: CalibrationCurve
 
     @property
     def mean_risk(self) -> float:
@@ -52,7 +52,7 @@ class ModelParts:
         """Return the rows of discrimination, overall performance and calibration."""
         ev = self.evaluation
         for key, best in OVERALL.items():
-            # rows of one outcome have no AUC
+            # rows of one outcome have no AUC and no scaled Brier score
             if hasattr(ev, key):
                 numbers = {**ev.row(key, prob), "observed": ev.plug_in_of(key)}
                 yield _record("discrimination" if key == "auc" else "overall", key, numbers, best)
@@ -65,21 +65,20 @@ class ModelParts:
         for row in self.recalibration.table(prob):
             yield _record("calibration", row["quantity"], row, row["calibrated"])
         yield _record("calibration", "ece", ev.row("ece", prob), 0.0)
-        if self.calibration_curve is not None:
-            for row in self.calibration_curve.table(prob):
-                if row["quantity"] in ERRORS:
-                    yield _record("calibration", row["quantity"], row, 0.0)
+        for row in self.calibration_curve.table(prob):
+            if row["quantity"] in ERRORS:
+                yield _record("calibration", row["quantity"], row, 0.0)
 
     @property
     def remarks(self) -> tuple[str, ...]:
         """Warnings of the parts, each after the quantities that it concerns."""
-        curve, ev = self.calibration_curve, self.evaluation
+        ev = self.evaluation
         of_auc = wording.reversed_event(ev.row("auc")) if hasattr(ev, "auc") else []
         of_parts = {
             # the table has no E90 of bins
             "ECE": [text for text in ev.remarks if text != rare_error(ev.counts)],
             "Intercept and slope": self.recalibration.remarks,
-            "ICI, E50 and E90": () if curve is None else curve.remarks,
+            "ICI, E50 and E90": self.calibration_curve.remarks,
         }
         # of the rows, which all parts share; `of_auc` says what a remark on the ECE says of the AUC
         of_rows = row_remarks(ev.counts)
@@ -110,7 +109,6 @@ class ClinicalSummary(HasDecisionCurve, _presented.Presented):
 
     Examples
     --------
-    >>> import bayescal as bc
     >>> cancer = bc.datasets.load_breast_cancer()
     >>> summary = bc.clinical.summary(cancer.y_true, cancer.y_prob, [0.1], rng=1)
     >>> summary.models
@@ -158,8 +156,8 @@ class ClinicalSummary(HasDecisionCurve, _presented.Presented):
         return self._only("recalibration").recalibration
 
     @property
-    def calibration_curve(self) -> CalibrationCurve | None:
-        """The calibration curve of the only model; None with fewer than 100 (effective) rows."""
+    def calibration_curve(self) -> CalibrationCurve:
+        """The calibration curve of the only model."""
         return self._only("calibration_curve").calibration_curve
 
     def table(self, prob: float = 0.95) -> list[dict[str, Any]]:
@@ -167,7 +165,7 @@ class ClinicalSummary(HasDecisionCurve, _presented.Presented):
 
         Keys are model, item ("discrimination", "overall", "calibration" or "clinical utility"), quantity, threshold
         (NaN except for the clinical utility), mean, sd, low, high (NaN for the mean predicted risk), observed (the
-        value of the rows themselves, of AUC, Brier score, observed / expected events and net benefit; else NaN), ideal
+        value of the rows themselves, of AUC, Brier scores, observed / expected events and net benefit; else NaN), ideal
         (the value of perfect predictions, or of calibrated ones for measures of calibration; NaN for treat all) and
         p_useful (NaN except for the net benefit of a model at a threshold with enough rows on both sides, see
         `NetBenefit.few_rows`).
@@ -236,9 +234,8 @@ class ClinicalSummary(HasDecisionCurve, _presented.Presented):
             f"intercept and slope: {first.recalibration.posterior.prior}"
             + ("" if floor is None else f", probabilities at least {floor:g} from 0 and 1"),
         ]
-        if first.calibration_curve is not None:
-            prior = first.calibration_curve.posterior.prior
-            texts.append(f"ICI, E50 and E90: calibration curve{f', {prior}' if prior else ''}")
+        prior = first.calibration_curve.posterior.prior
+        texts.append(f"ICI, E50 and E90: calibration curve{f', {prior}' if prior else ''}")
         if self.net_benefit is not None:
             texts.append(f"net benefit: {self.net_benefit.posterior.prior}")
         return "; ".join(texts)
@@ -251,9 +248,7 @@ class ClinicalSummary(HasDecisionCurve, _presented.Presented):
         texts = of_several(of_models) if several else [text for each in of_models.values() for text in each]
         first = self.parts[self.models[0]]
         if not hasattr(first.evaluation, "auc"):
-            texts.append("No AUC: all rows have the same outcome.")
-        if first.calibration_curve is None:
-            texts.append(f"No ICI, E50 and E90: a calibration curve needs at least {LEAST_ROWS} (effective) rows.")
+            texts.append(wording.one_outcome(self.n_rows, self.n_events))
         texts += wording.few_events(self.n_rows, self.n_events)
         if self.net_benefit is None:
             texts.append(wording.NO_THRESHOLDS)

@@ -14,6 +14,7 @@ Row = Mapping[str, Any]
 WORDS = {
     "auc": "AUC (c-statistic)",
     "brier_score": "Brier score",
+    "scaled_brier_score": "scaled Brier score",
     "mean_risk": "mean predicted risk",
     "observed_expected": "observed / expected events",
     "in_the_large": "calibration in the large (slope = 1)",
@@ -35,11 +36,12 @@ FEW_EVENTS = 100
 #: Meaning of the rows of the table.
 KEY = (
     "Posterior means with 95 % credible intervals; observed: in the rows, without a prior; ideal: the value of "
-    "perfect predictions, or of calibrated ones for "
-    "measures of calibration. Observed / expected: events, divided by the sum of the predicted risks. Calibration in "
-    "the large and the intercept are in logits; the former is above 0 if risks are too low. ICI, E50 and E90: mean, "
-    "median and 90th percentile of the absolute difference between predicted risk and calibration curve. P(useful): "
-    f"probability that the net benefit exceeds that of {TREAT_ALL} and 0, that of treat none."
+    "perfect predictions, or of calibrated ones for measures of calibration. Scaled Brier score: 1 - Brier score / "
+    "(share of events * share of others), 0 for a model that predicts the event rate for all rows. Observed / "
+    "expected: events, divided by the sum of the predicted risks. Calibration in the large and the intercept are in "
+    "logits; the former is above 0 if risks are too low. ICI, E50 and E90: mean, median and 90th percentile of the "
+    "absolute difference between predicted risk and calibration curve. P(useful): probability that the net benefit "
+    f"exceeds that of {TREAT_ALL} and 0, that of treat none."
 )
 #: What a dash in the table means.
 DASH = "-: too few rows to state a probability."
@@ -65,6 +67,12 @@ def of_rows(n_rows: int, effective: float, *, weighted: bool) -> str:
     return f"{n_rows} (effective {effective:.0f})" if weighted else str(n_rows)
 
 
+def one_outcome(n_rows: int, n_events: int) -> str:
+    """State that quantities are missing because all rows have one outcome."""
+    missing = "row without event" if n_events else "event"
+    return f"No AUC and no scaled Brier score: {n_events} of {n_rows} rows are events; both need 1 more {missing}."
+
+
 def few_events(n_rows: int, n_events: int) -> list[str]:
     """Return a remark if few rows have an outcome; on no row, the parts have one."""
     fewer = min(n_events, n_rows - n_events)
@@ -73,10 +81,10 @@ def few_events(n_rows: int, n_events: int) -> list[str]:
     s = "s" * (fewer > 1)
     counted = f"Only {fewer} event{s}" if fewer == n_events else f"Only {fewer} row{s} without event"
     if fewer < FEW_ROWS_PER_SIDE:
-        return [f"{counted}: all intervals depend on the prior."]
+        return [f"{counted}, {FEW_EVENTS - fewer} fewer than a validation needs: all intervals depend on the prior."]
     return [
-        f"{counted}: a validation should have at least {FEW_EVENTS} events (Collins et al. 2016), and as many rows "
-        "without event."
+        f"{counted}, {FEW_EVENTS - fewer} fewer than needed: a validation should have at least {FEW_EVENTS} events "
+        "(Collins et al. 2016), and as many rows without event."
     ]
 
 

@@ -68,7 +68,6 @@ def difference(y_true: Any, y_prob: Any, *, weights: Any = None) -> CumulativeDi
     --------
     One of the two rows with score 0.2 has outcome 1; their mean deviation of 0.3 times 2/5 is the statistic.
 
-    >>> import bayescal as bc
     >>> cd = bc.cumulative.difference([1, 0, 0, 1, 1], [0.2, 0.2, 0.6, 0.6, 0.9])
     >>> round(cd.kuiper, 3), round(cd.kolmogorov_smirnov, 3), round(cd.sigma, 3)
     (0.12, 0.12, 0.189)
@@ -157,7 +156,6 @@ def subpopulation(
     The cells end at 0.25. The means of the full population are 1/2 and 3/2, so that the members deviate by 1/2 and
     -1/2.
 
-    >>> import bayescal as bc
     >>> sub = bc.cumulative.subpopulation([1, 0, 2, 1], [0.1, 0.2, 0.3, 0.4], [True, False, False, True])
     >>> sub.kuiper, sub.average_difference
     (0.25, 0.0)
@@ -214,7 +212,6 @@ def compare_subpopulations(
     --------
     At all scores, the mean response of a is higher by 1.
 
-    >>> import bayescal as bc
     >>> a = [True, False, True, False, True, False, True, False]
     >>> b = [not each for each in a]
     >>> compared = bc.cumulative.compare_subpopulations([1, 0, 2, 1, 3, 2, 4, 3], [1, 1, 2, 2, 3, 3, 4, 4], a, b)
@@ -281,7 +278,6 @@ def screen(
     Cells end halfway between the scores of a group. Each cell of group a contains one row of each group,
     so that the members deviate by -1/2.
 
-    >>> import bayescal as bc
     >>> screened = bc.cumulative.screen([0, 1, 0, 1, 0, 1], [1, 2, 3, 4, 5, 6], list("ababab"))
     >>> [(row["group"], round(row["average_difference"], 3), round(row["p_value"], 3)) for row in screened.table()]
     [('a', -0.5, 0.197), ('b', 0.389, 0.213)]

@@ -369,17 +369,13 @@ class Cumulative(_presented.Presented):
         `sigma`), null_mean (the mean under calibration or, for subpopulations, equal means), p_value (with the
         correction for the step size) and p_value_uncorrected.
         """
-        return [
-            {
-                "quantity": name,
-                "value": getattr(self, name),
-                **{key: getattr(self, name) / (getattr(self, unit) or float("nan")) for key, unit in self._units},
-                "null_mean": cumulative.null_mean(name, self.scale),
-                "p_value": getattr(self, f"p_{name}"),
-                "p_value_uncorrected": getattr(self, f"p_{name}_uncorrected"),
-            }
-            for name in cumulative.NAMES
-        ]
+        rows = []
+        for name in cumulative.NAMES:
+            row: dict[str, Any] = {"quantity": name, "value": getattr(self, name)}
+            row |= {key: row["value"] / (getattr(self, unit) or float("nan")) for key, unit in self._units}
+            row |= {"null_mean": cumulative.null_mean(name, self.scale), "p_value": getattr(self, f"p_{name}")}
+            rows.append(row | {"p_value_uncorrected": getattr(self, f"p_{name}_uncorrected")})
+        return rows
 
     @property
     def spec(self) -> str:

@@ -152,10 +152,8 @@ def pooled(
     half = n_draws // 2
     uniform = (rng.permutation(n_draws - half) + rng.random(n_draws - half)) / (n_draws - half)
     order = rng.permutation(n_draws)
-    return [
-        np.concatenate([first[:half], distribution.quantile(uniform)])[order]
-        for first, distribution in zip(statistics, inverted(), strict=True)
-    ]
+    both = zip(statistics, inverted(), strict=True)
+    return [np.concatenate([first[:half], distribution.quantile(uniform)])[order] for first, distribution in both]
 
 
 def confidence_distributions(

@@ -56,13 +56,10 @@ class Moments:
         weight = self.weight + other.weight
         share = np.divide(other.weight, weight, out=np.zeros_like(weight), where=weight > 0)
         difference = other.mean - self.mean
-        return Moments(
-            weight,
-            self.weight_sq + other.weight_sq,
-            np.where(self.weight > 0, self.mean + share * difference, other.mean),
-            self.squares + other.squares + share * self.weight * difference**2,
-            self.pairs + other.pairs + 2 * self.weight * other.weight,
-        )
+        mean = np.where(self.weight > 0, self.mean + share * difference, other.mean)
+        squares = self.squares + other.squares + share * self.weight * difference**2
+        pairs = self.pairs + other.pairs + 2 * self.weight * other.weight
+        return Moments(weight, self.weight_sq + other.weight_sq, mean, squares, pairs)
 
 
 def moments_of_ranges(rows: Moments, begin: Indices, end: Indices) -> Moments:

@@ -44,15 +44,13 @@ def _(result: Cumulative, parameters: Parameters = NO_PARAMETERS) -> dict[str, A
     points = cumulative_points(result, PROB)
     (first, last), (low, high) = result.worst_interval, result.kuiper_interval(PROB)
     grid = {"grid_error": result.grid_error} if isinstance(result, CumulativeDifference) else {}
+    curve = {name: getattr(points, name).tolist() for name in ("share", "curve", "low", "high")}
     return {
         **with_table(result, parameters),
         "rows": int(result.steps.n_rows.sum()),
         "worst_interval": {"first": first, "last": last},
         "average_difference": result.average_difference,
-        "curve": {
-            "score": [None, *points.score.tolist()],
-            **{name: getattr(points, name).tolist() for name in ("share", "curve", "low", "high")},
-        },
+        "curve": {"score": [None, *points.score.tolist()], **curve},
         **{name: getattr(result, name) for name in ("sigma", "null_sigma", "robust_sigma")},
         "kuiper_interval": {"probability": PROB, "low": low, "high": high},
         **grid,
@@ -101,12 +99,8 @@ def _(result: Cumulative) -> Content:
 @content.register
 def _(result: CurvePosterior) -> Content:
     sheet, observed = result.sheet(whole=True), content(result.observed)
-    both = replace(
-        sheet,
-        sentence=f"{observed.sheet.sentence} {sheet.sentence}",
-        remarks=(*sheet.remarks, *observed.sheet.remarks),
-        notes=(*sheet.notes, *observed.sheet.notes),
-    )
+    remarks, notes = ((*getattr(sheet, of), *getattr(observed.sheet, of)) for of in ("remarks", "notes"))
+    both = replace(sheet, sentence=f"{observed.sheet.sentence} {sheet.sentence}", remarks=remarks, notes=notes)
     shown = [one_table("Statistics of the population", sheet), one_table("Statistics of the rows", observed.sheet)]
     return Content("Posterior of the cumulative difference", both, shown, observed.rows, observed.pictures)
 

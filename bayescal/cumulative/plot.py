@@ -117,8 +117,6 @@ def plot_cumulative(
 
     Examples
     --------
-    >>> import bayescal as bc
-    >>> from matplotlib.figure import Figure
     >>> cd = bc.cumulative.difference([1, 0, 0, 1, 1], [0.2, 0.2, 0.6, 0.6, 0.9])
     >>> ax = bc.cumulative.plot_cumulative(cd, Figure().subplots())
     >>> [label.get_text() for label in ax.get_xticklabels()]
@@ -210,9 +208,6 @@ def plot_subpopulation(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import bayescal as bc
-    >>> from matplotlib.figure import Figure
     >>> score = np.arange(40) / 40
     >>> sub = bc.cumulative.subpopulation(score**2, score, np.arange(40) % 4 == 0)
     >>> upper, lower = bc.cumulative.plot_subpopulation(sub, Figure().subplots(2, 1), bins=4)
@@ -241,9 +236,8 @@ def plot_subpopulation(
     )
     for rows, label, colour, marker in groups:
         means = mean_responses(rows, bins, binning)
-        upper.plot(
-            means.score, means.response, marker, linestyle="-", color=colour, markersize=5, label=label, gid=label
-        )
+        style: dict[str, Any] = {"linestyle": "-", "color": colour, "markersize": 5, "label": label, "gid": label}
+        upper.plot(means.score, means.response, marker, **style)
     small = _space(upper)[0]
     size = drawing.TINY if small else drawing.SMALL
     upper.set_xlabel("mean score in the bin", fontsize=size)
@@ -374,11 +368,9 @@ def _key(ax: "Axes", prob: float, chance: str, colours: tuple[str, str, str], *,
     from matplotlib.patches import Patch
 
     main, marked, grey = colours
+    curve = (Patch(color=main, alpha=_opacity(ax), linewidth=0), Line2D([], [], color=main, linewidth=1.4))
     entries: list[tuple[Any, str]] = [
-        (
-            (Patch(color=main, alpha=_opacity(ax), linewidth=0), Line2D([], [], color=main, linewidth=1.4)),
-            f"curve, {100 * prob:g} % band",
-        ),
+        (curve, f"curve, {100 * prob:g} % band"),
         (Line2D([], [], color=marked, linewidth=2), "largest deviation"),
         (Line2D([], [], color=grey, marker=">", linestyle="", markersize=7), f"\u00b1 2 sigma {chance}"),
     ]

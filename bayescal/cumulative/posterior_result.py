@@ -163,11 +163,8 @@ class CurvePosterior(_presented.Presented, ABC):
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
         """Return the sentence, table and remarks that printing shows, as data; it always has all rows."""
-        columns = ("mean", "sd", "low", "high", "plug_in", "null_mean")
-        rows = [
-            [NAMES[row["quantity"]], *(_render.number(row[name], self._decimals) for name in columns)]
-            for row in self.table()
-        ]
+        d, columns = self._decimals, ("mean", "sd", "low", "high", "plug_in", "null_mean")
+        rows = [[NAMES[row["quantity"]], *(_render.number(row[name], d) for name in columns)] for row in self.table()]
         return _render.Sheet(
             self.sentence(), self.spec, self._header, rows, self.remarks, self._notes(), self._headline(0.95)
         )
@@ -221,8 +218,6 @@ class CumulativePosterior(CurvePosterior):
 
     Examples
     --------
-    >>> import bayescal as bc
-    >>> from bayescal.datasets.simulate import simulate
     >>> rows = simulate(2000, population="flat", curve="temperature", strength=1.5, rng=1)
     >>> posterior = bc.cumulative.difference(rows.outcome, rows.confidence).posterior(rng=1)
     >>> posterior.kuiper

@@ -75,7 +75,6 @@ class CumulativeDifference(Cumulative):
         Within the first bin, the curve of the rows rises to 0.8 / 3 and falls to 0.5 / 3 again. The counts do not
         contain the order: if the curve first fell to -0.1, and then rose to 0.2, the statistic would be 0.3.
 
-        >>> import bayescal as bc
         >>> counts = bc.BinnedCounts.from_arrays([1, 0, 1], [0.2, 0.3, 0.9], bins=2)
         >>> cd = bc.cumulative.CumulativeDifference.from_counts(counts)
         >>> round(cd.kuiper, 3), round(cd.grid_error, 3)
@@ -113,8 +112,6 @@ class CumulativeDifference(Cumulative):
 
         Examples
         --------
-        >>> import bayescal as bc
-        >>> from bayescal.datasets.simulate import simulate
         >>> rows = simulate(2000, population="flat", rng=1)
         >>> bc.cumulative.difference(rows.outcome, rows.confidence).posterior(rng=1).kuiper.median()
         0.0
@@ -151,7 +148,6 @@ class CumulativeDifference(Cumulative):
         --------
         The statistic of these two rows, 0.4, is reached if at least one outcome is 1, with probability 1 - 0.9^2.
 
-        >>> import bayescal as bc
         >>> cd = bc.cumulative.difference([1, 0], [0.1, 0.1])
         >>> round(cd.simulated_p_values(100_000, rng=1).kuiper, 2), round(cd.p_kuiper, 2)
         (0.19, 0.07)
@@ -203,8 +199,6 @@ class CumulativeDifference(Cumulative):
 
         Examples
         --------
-        >>> import bayescal as bc
-        >>> from bayescal.datasets.simulate import simulate
         >>> rows = simulate(20000, population="flat", rng=1)
         >>> cd = bc.cumulative.difference(rows.outcome, rows.confidence)
         >>> round(cd.c_emp_bound(), 4), round(cd.c_emp_bound(given_scores=True), 4)

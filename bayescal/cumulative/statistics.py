@@ -92,10 +92,8 @@ def grid_error(curve: Floats, steps: GridSteps) -> float:
     if top != bottom:
         between = float(high[top] - low[bottom])
     else:  # one bin cannot contain both extremes
-        between = max(
-            float(high[top] - np.delete(low, bottom).min(initial=np.inf)),
-            float(np.delete(high, top).max(initial=-np.inf) - low[bottom]),
-        )
+        from_top = float(high[top] - np.delete(low, bottom).min(initial=np.inf))
+        between = max(from_top, float(np.delete(high, top).max(initial=-np.inf) - low[bottom]))
     return max(0.0, max(within, between) - float(kuiper(curve)))
 
 
@@ -339,7 +337,6 @@ def rows_for_c_emp(epsilon: float, prob: float = 0.95, *, given_scores: bool = F
 
     Examples
     --------
-    >>> import bayescal as bc
     >>> bc.cumulative.rows_for_c_emp(0.05), bc.cumulative.rows_for_c_emp(0.05, given_scores=True)
     (11805, 2952)
     """

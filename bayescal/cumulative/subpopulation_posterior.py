@@ -115,9 +115,6 @@ class SubpopulationPosterior(CurvePosterior):
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import bayescal as bc
-    >>> from bayescal.datasets.simulate import simulate
     >>> rows = simulate(4000, population="flat", rng=1)
     >>> member = np.arange(4000) % 4 == 0
     >>> cost = rows.outcome + np.where(member, 0.2, 0.0)

@@ -152,9 +152,6 @@ class SubpopulationDifference(Cumulative):
 
         Examples
         --------
-        >>> import numpy as np
-        >>> import bayescal as bc
-        >>> from bayescal.datasets.simulate import simulate
         >>> rows = simulate(4000, population="flat", rng=1)
         >>> member = np.arange(4000) % 4 == 0
         >>> bc.cumulative.subpopulation(rows.outcome, rows.confidence, member).posterior(rng=1).kuiper.median()
@@ -355,9 +352,6 @@ class SubpopulationScreen(_presented.Presented, Mapping[Any, SubpopulationDiffer
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import bayescal as bc
-    >>> from bayescal.datasets.simulate import simulate
     >>> rows = simulate(4000, population="flat", rng=1)
     >>> ward = np.repeat(["a", "b", "c", "d"], 1000)
     >>> excess = np.where(ward == "c", 0.2, 0.0)
@@ -416,9 +410,6 @@ class SubpopulationScreen(_presented.Presented, Mapping[Any, SubpopulationDiffer
 
         Examples
         --------
-        >>> import numpy as np
-        >>> import bayescal as bc
-        >>> from bayescal.datasets.simulate import simulate
         >>> rows = simulate(4000, population="flat", rng=1)
         >>> ward = np.repeat(["a", "b", "c", "d"], 1000)
         >>> screen = bc.cumulative.screen(rows.outcome + 0.2 * (ward == "c"), rows.confidence, ward)
@@ -479,20 +470,18 @@ class SubpopulationScreen(_presented.Presented, Mapping[Any, SubpopulationDiffer
         """
         value, in_sigma = self.sums.value(self.statistic)
         sigma, adjusted = self.sums.difference_sigma, self.adjusted_p_value
-        return [
-            {
-                "group": self.groups.labels[i],
-                "n": int(self.sums.n_rows[i]),
-                "average_difference": float(self.sums.end[i]),
-                self.statistic: float(value[i]),
-                "sigma": float(sigma[i]),
-                "in_sigma": float(in_sigma[i]) if sigma[i] > 0 else float("nan"),
-                "p_value": float(self.p_value[i]),
-                "adjusted_p_value": float(adjusted[i]),
-                "flagged": bool(adjusted[i] <= self.fdr),
-            }
-            for i in range(len(self))
-        ]
+        columns = {
+            "n": self.sums.n_rows,
+            "average_difference": self.sums.end,
+            self.statistic: value,
+            "sigma": sigma,
+            "in_sigma": np.where(sigma > 0, in_sigma, np.nan),
+            "p_value": self.p_value,
+            "adjusted_p_value": adjusted,
+            "flagged": adjusted <= self.fdr,
+        }
+        rows = zip(self.groups.labels, *(column.tolist() for column in columns.values()), strict=True)
+        return [dict(zip(("group", *columns), row, strict=True)) for row in rows]
 
     @property
     def spec(self) -> str:
@@ -526,7 +515,8 @@ class SubpopulationScreen(_presented.Presented, Mapping[Any, SubpopulationDiffer
             [
                 str(row["group"]),
                 str(row["n"]),
-                *(significant(row[name], 4) for name in ("average_difference", self.statistic)),
+                significant(row["average_difference"], 4),
+                significant(row[self.statistic], 4),
                 _render.number(row["in_sigma"], 2),
                 p_words(row["p_value"]),
                 "not used" if np.isnan(row["adjusted_p_value"]) else p_words(row["adjusted_p_value"]),

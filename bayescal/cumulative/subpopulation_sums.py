@@ -193,10 +193,11 @@ def subpopulation_steps(rows: Responses, member: Bools) -> SubpopulationSteps:
     other_sq = of_others(weight**2)
     order = np.argsort(rows.score, kind="stable")
     low = np.append(0, np.searchsorted(rows.score[order], midpoints(score), side="right"))
-    local_second, local_third = _moments_of_difference(
-        LocalMoments.of_rows(rows.score[order], response[order]),
-        *(low, np.append(low[1:], len(order)), (mass, mass_sq, of_members(w**3)), (other, other_sq)),
-    )
+    moments, high = LocalMoments.of_rows(rows.score[order], response[order]), np.append(low[1:], len(order))
+    sides = (mass, mass_sq, of_members(w**3)), (other, other_sq)
+    local_second, local_third = _moments_of_difference(moments, low, high, *sides)
+    further = np.inf if two_values(response) else further_rows(response, weight)
+    sums = ((mass, other), (mass_sq, other_sq), (in_members, squares - in_members))
     return SubpopulationSteps(
         score=score,
         weight=mass,
@@ -207,12 +208,7 @@ def subpopulation_steps(rows: Responses, member: Bools) -> SubpopulationSteps:
         calibrated_variance=mass_sq * squares / total,
         n_rows=np.bincount(step, minlength=len(score)),
         weighted=rows.weight is not None,
-        difference_variance=_difference_variance(
-            ((mass, other), (mass_sq, other_sq), (in_members, squares - in_members)),
-            _pairs(cell, weight, total),
-            np.zeros(1, dtype=np.intp),
-            np.inf if two_values(response) else further_rows(response, weight),
-        ),
+        difference_variance=_difference_variance(sums, _pairs(cell, weight, total), np.zeros(1, np.intp), further),
         beyond=in_cells(weight * ((rows.score < score[0]) | (rows.score > score[-1]))) / total,
         cell_weight=total,
         local_second=local_second,
@@ -359,12 +355,9 @@ def group_sums(rows: Responses, group: NDArray[np.integer], n_groups: int) -> Gr
     squares = np.where(constant, 0.0, cell.squares)
     both = members, others
     within = [np.where(nothing, 0.0, part.squares + part.weight * (part.mean - cell.mean) ** 2) for part in both]
-    variance = _difference_variance(
-        ((member, others.weight), (members.weight_sq, others.weight_sq), (within[0], within[1])),
-        cell.pairs,
-        first,
-        np.inf if two_values(response) else further_rows(response, weight[by_score]),
-    )
+    further = np.inf if two_values(response) else further_rows(response, weight[by_score])
+    sums = ((member, others.weight), (members.weight_sq, others.weight_sq), (within[0], within[1]))
+    variance = _difference_variance(sums, cell.pairs, first, further)
     of_end = np.add.reduceat(variance, first)
     sizes = np.diff(first, append=len(level))
     # in units of each group's standard deviation, so that rounding errors of one group are small in every other one
@@ -381,23 +374,18 @@ def group_sums(rows: Responses, group: NDArray[np.integer], n_groups: int) -> Gr
     unit /= total
     moments = LocalMoments.of_rows(score[by_score], response)
     member_cubes = np.add.reduceat(weight[order] ** 3, starts)
-    second, third = (
-        np.add.reduceat(each, first)
-        for each in _moments_of_difference(
-            moments, low, high, (member, members.weight_sq, member_cubes), (others.weight, others.weight_sq)
-        )
-    )
+    sums_of = (member, members.weight_sq, member_cubes), (others.weight, others.weight_sq)
+    second, third = (np.add.reduceat(m, first) for m in _moments_of_difference(moments, low, high, *sums_of))
+    ends, none = np.maximum(outer[first], outer[last]), np.zeros(n_groups)
     return GroupSums(
         n_rows=np.bincount(group, minlength=n_groups),
+        end=curve[last] * unit,
         top=np.maximum(np.maximum.reduceat(curve, first), 0.0) * unit,
         bottom=np.minimum(np.minimum.reduceat(curve, first), 0.0) * unit,
-        end=curve[last] * unit,
         sigma=np.sqrt(of_sigma) / total,
         difference_sigma=np.sqrt(of_end) / total,
-        mean_step=np.divide(1, roots, out=np.zeros(n_groups), where=roots > 0),
-        outer_step=np.divide(
-            np.maximum(outer[first], outer[last]), np.sqrt(of_sigma), out=np.zeros(n_groups), where=of_sigma > 0
-        ),
+        mean_step=np.divide(1, roots, out=none.copy(), where=roots > 0),
+        outer_step=np.divide(ends, np.sqrt(of_sigma), out=none, where=of_sigma > 0),
         rare=inverse_squared_skewness(second, third),
     )
 

@@ -71,11 +71,8 @@ def opened(frame: Any) -> nw.DataFrame[Any] | nw.LazyFrame[Any] | Partitions:
 
 def _is_dask(frame: Any) -> bool:
     """Return whether this is a dask data frame, not a dask Series, Bag or Array."""
-    return (
-        type(frame).__module__.partition(".")[0] == "dask"
-        and hasattr(frame, "map_partitions")
-        and getattr(frame, "ndim", None) == 2
-    )
+    of_dask = type(frame).__module__.partition(".")[0] == "dask"
+    return of_dask and hasattr(frame, "map_partitions") and getattr(frame, "ndim", None) == 2
 
 
 def _instead(frame: Any) -> str:

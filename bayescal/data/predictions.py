@@ -118,7 +118,6 @@ class Predictions:
 
         Examples
         --------
-        >>> import bayescal as bc
         >>> bc.Predictions.from_outcomes([0, 1, 1], [0.2, 0.7, 0.9]).confidence
         array([0.2, 0.7, 0.9])
         """
@@ -163,7 +162,6 @@ class Predictions:
 
         Examples
         --------
-        >>> import bayescal as bc
         >>> p = bc.Predictions.from_labels([2, 0], [[0.1, 0.2, 0.7], [0.3, 0.6, 0.1]])
         >>> p.target, p.confidence, p.outcome
         ('top-label', array([0.7, 0.6]), array([ True, False]))
@@ -185,7 +183,6 @@ class Predictions:
 
         Examples
         --------
-        >>> import bayescal as bc
         >>> [p.outcome.tolist() for p in bc.Predictions.classwise([1, 0], [[0.2, 0.8], [0.6, 0.4]])]
         [[False, True], [True, False]]
         """

@@ -12,8 +12,8 @@ from bayescal import _checks
 from bayescal._arrays import Floats, Ints
 from bayescal.draws import BinDraws
 
-#: For logits only, confidences are clipped to this distance from 0 and 1.
-LOGIT_MARGIN = 1e-9
+LOGIT_MARGIN = 1e-9  #: For logits only, confidences are clipped to this distance from 0 and 1.
+PANELS = 32  #: Panels of the quadrature between neighbouring edges or breaks.
 
 
 @dataclass(frozen=True)
@@ -123,11 +123,12 @@ def _wave(strength: float) -> Curve:
 
 def _one_bad_bin(strength: float) -> Curve:
     low, high = 0.8, 0.87
-
-    def accuracy(p: Floats) -> Floats:
-        return np.clip(np.where((p > low) & (p < high), p - strength, p), 0, 1)
-
-    return Curve("one bad bin", strength, accuracy, breaks=(low, high))
+    return Curve(
+        "one bad bin",
+        strength,
+        lambda p: np.clip(np.where((p > low) & (p < high), p - strength, p), 0, 1),
+        breaks=(low, high),
+    )
 
 
 def _logit(p: Floats) -> Floats:
@@ -382,24 +383,19 @@ def true_bins(
         c = _sample(population, _checks.whole_number("rows", rows), _checks.generator(rng))
         last = len(edges) - 2
         index = np.minimum(np.searchsorted(edges, c, side="right") - 1, last)
-        mass, outcome, confidence = (
-            np.bincount(index, values, last + 1) / len(c) for values in (np.ones(len(c)), curve(c), c)
-        )
+        of_rows = np.ones(len(c)), curve(c), c
+        mass, outcome, confidence = (np.bincount(index, values, last + 1) / len(c) for values in of_rows)
     occupied, middle = mass > 0, (edges[:-1] + edges[1:]) / 2
-    accuracy, mean = (
-        np.divide(values, mass, out=middle.copy(), where=occupied)[None] for values in (outcome, confidence)
-    )
+    accuracy, mean = (np.divide(sums, mass, middle.copy(), where=occupied)[None] for sums in (outcome, confidence))
     return BinDraws(mass[None], accuracy, mean, occupied, mass[None])
 
 
-def _bins_by_quadrature(
-    population: BetaPopulation, curve: Curve, edges: Floats, panels: int = 32
-) -> tuple[Floats, Floats, Floats]:
+def _bins_by_quadrature(population: BetaPopulation, curve: Curve, edges: Floats) -> tuple[Floats, Floats, Floats]:
     """Integrate 1, the curve and the confidence over the population in each bin."""
     stops = np.unique(np.concatenate([edges, [b for b in curve.breaks if 0 < b < 1]]))
     share = population.cdf(stops)
-    start = share[:-1, None] + np.diff(share)[:, None] * np.arange(panels) / panels
-    width = np.diff(share) / panels
+    start = share[:-1, None] + np.diff(share)[:, None] * np.arange(PANELS) / PANELS
+    width = np.diff(share) / PANELS
     x, w = roots_legendre(16)
     at = start[..., None] + width[:, None, None] * (x + 1) / 2
     c = population.quantile(at)

@@ -115,8 +115,6 @@ def net_benefit(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import bayescal as bc
     >>> rng = np.random.default_rng(1)
     >>> p = rng.random(1000)
     >>> y = rng.random(1000) < p
@@ -232,7 +230,6 @@ def net_benefit_counts(
 
     Examples
     --------
-    >>> import bayescal as bc
     >>> day = bc.decisions.ThresholdCounts.from_arrays([0, 1, 1], [0.2, 0.7, 0.9], [0.3, 0.8])
     >>> bc.decisions.net_benefit_counts(day + day, rng=1).observed["model"].round(3)
     array([0.667, 0.333])

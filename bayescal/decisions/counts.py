@@ -57,7 +57,6 @@ class ThresholdCounts(Counted):
 
     Examples
     --------
-    >>> import bayescal as bc
     >>> counts = bc.decisions.ThresholdCounts.from_arrays([0, 1, 1], [0.2, 0.7, 0.9], [0.5, 0.8])
     >>> counts.cells.tolist(), counts.n
     ([[0, 0], [1, 1], [2, 1]], array([1, 1, 1]))
@@ -88,7 +87,6 @@ class ThresholdCounts(Counted):
 
         Examples
         --------
-        >>> import bayescal as bc
         >>> bc.decisions.ThresholdCounts.empty([0.2, 0.5]).n_rows
         0
         """
@@ -124,7 +122,6 @@ class ThresholdCounts(Counted):
 
         Examples
         --------
-        >>> import bayescal as bc
         >>> counts = bc.decisions.ThresholdCounts.from_arrays([0, 1], {"new": [0.2, 0.7], "old": [0.6, 0.6]}, 0.5)
         >>> counts.cells.tolist()
         [[0, 1, 0], [1, 1, 1]]
@@ -204,7 +201,6 @@ class ThresholdCounts(Counted):
         Examples
         --------
         >>> import pyarrow as pa
-        >>> import bayescal as bc
         >>> frame = pa.table({"cancer": [0, 1, 1], "new": [0.2, 0.7, 0.9], "old": [0.6, 0.4, 0.8]})
         >>> counts = bc.decisions.ThresholdCounts.from_frame(frame, 0.5, outcome="cancer", confidence=["new", "old"])
         >>> counts.models, counts.cells.tolist()
@@ -254,7 +250,6 @@ class ThresholdCounts(Counted):
 
         Examples
         --------
-        >>> import bayescal as bc
         >>> binned = bc.BinnedCounts.from_arrays([0, 1, 1], [0.2, 0.7, 0.9], bins=10, target="event")
         >>> bc.decisions.ThresholdCounts.from_bins(binned, [0.5, 0.8]).cells.tolist()
         [[0, 0], [1, 1], [2, 1]]
@@ -284,7 +279,6 @@ class ThresholdCounts(Counted):
 
         Examples
         --------
-        >>> import bayescal as bc
         >>> counts = bc.decisions.ThresholdCounts.from_arrays([0, 1, 1], [0.2, 0.7, 0.9], [0.5, 0.8])
         >>> counts.at(0.8).cells.tolist()
         [[0, 0], [0, 1], [1, 1]]

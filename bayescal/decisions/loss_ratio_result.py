@@ -292,8 +292,6 @@ def loss_ratio(
 
     Examples
     --------
-    >>> import bayescal as bc
-    >>> from bayescal.datasets.simulate import simulate
     >>> test, validation = (simulate(2000, population="flat", curve="shift", strength=1.0, rng=i) for i in (1, 2))
     >>> ratio = bc.decisions.loss_ratio(test.outcome, test.confidence, validation.outcome, validation.confidence, rng=1)
     >>> ratio.mean_ratio.interval()

@@ -145,8 +145,6 @@ def plot_decision_curve(
 
     Examples
     --------
-    >>> import bayescal as bc
-    >>> from matplotlib.figure import Figure
     >>> dc = bc.decisions.net_benefit([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], [0.3, 0.5, 0.8], rng=1)
     >>> ax = bc.decisions.plot_decision_curve(dc, Figure().subplots())
     >>> ax.get_xlabel(), len(ax.lines)
@@ -314,9 +312,6 @@ def plot_loss_ratio(result: LossRatio, ax: "Axes | None" = None, *, prob: float 
 
     Examples
     --------
-    >>> import bayescal as bc
-    >>> from bayescal.datasets.simulate import simulate
-    >>> from matplotlib.figure import Figure
     >>> first, second = (simulate(2000, curve="shift", population="flat", strength=1, rng=seed) for seed in (1, 2))
     >>> rows = first.outcome, first.confidence, second.outcome, second.confidence
     >>> ax = bc.decisions.plot_loss_ratio(bc.decisions.loss_ratio(*rows, rng=1), Figure().subplots())
@@ -382,8 +377,6 @@ def plot_selective(
 
     Examples
     --------
-    >>> import bayescal as bc
-    >>> from matplotlib.figure import Figure
     >>> kept = bc.decisions.selective([0, 1, 1, 1], [0.2, 0.7, 0.8, 0.9], target="confidence", rng=1)
     >>> ax = bc.decisions.plot_selective(kept, Figure().subplots())
     >>> ax.get_ylabel()
@@ -459,8 +452,6 @@ def plot_top_k(result: TopK, ax: "Axes | None" = None, *, prob: float = 0.95, co
 
     Examples
     --------
-    >>> import bayescal as bc
-    >>> from matplotlib.figure import Figure
     >>> top = bc.decisions.top_k([0, 1, 2, 1], [[0.6, 0.3, 0.1]] * 4, rng=1)
     >>> bc.decisions.plot_top_k(top, Figure().subplots()).get_xlabel()
     'k'

@@ -245,7 +245,6 @@ class NetBenefit(_presented.Presented):
 
         Examples
         --------
-        >>> import bayescal as bc
         >>> curves = bc.decisions.net_benefit([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], 0.5, rng=1)
         >>> curves.difference("model", "treat all").mean().round(1)
         array([0.2])
@@ -387,8 +386,6 @@ class GroupedNetBenefit(OfGroups[NetBenefit]):
 
     Examples
     --------
-    >>> import bayescal as bc
-    >>> from bayescal.datasets.simulate import simulate
     >>> rows = simulate(2000, population="flat", rng=1)
     >>> by_half = bc.decisions.net_benefit(rows.outcome, rows.confidence, 0.5, by=["a", "b"] * 1000, rng=1)
     >>> list(by_half), by_half["a"].counts.n_rows

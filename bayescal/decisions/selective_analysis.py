@@ -87,8 +87,6 @@ def selective(
 
     Examples
     --------
-    >>> import bayescal as bc
-    >>> from bayescal.datasets.simulate import simulate
     >>> rows = simulate(2000, population="top", rng=1)
     >>> kept = bc.decisions.selective(rows.outcome, rows.confidence, target="confidence", rng=1)
     >>> kept.risk["model"].mean().round(2)[[19, 79, 99]]
@@ -152,7 +150,6 @@ def selective_counts(
 
     Examples
     --------
-    >>> import bayescal as bc
     >>> counts = bc.BinnedCounts.from_arrays([0, 1, 1, 1], [0.2, 0.7, 0.8, 0.9], bins=10)
     >>> kept = bc.decisions.selective_counts(counts, rng=1)
     >>> kept.observed["model"][[0, -1]]

@@ -265,8 +265,6 @@ class SelectivePrediction(_presented.Presented):
 
         Examples
         --------
-        >>> import bayescal as bc
-        >>> from bayescal.datasets.simulate import simulate
         >>> rows = simulate(2000, population="top", rng=1)
         >>> kept = bc.decisions.selective(rows.outcome, rows.confidence, target="confidence", rng=1)
         >>> limit = kept.threshold(0.02)

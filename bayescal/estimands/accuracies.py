@@ -1,6 +1,6 @@
 """Accuracy: the share of predictions that are right, of one classifier and of several on the same rows."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,11 +15,10 @@ from bayescal.estimands.registry import estimand
 from bayescal.estimands.scores import stored_rows
 from bayescal.posterior.joint import nearest_correlation, with_ranks_of
 from bayescal.stats.clusters import clusters_of, square
-from bayescal.stats.contract import Counts, HasSpread, Paired
+from bayescal.stats.contract import Counts, HasSpread, Paired, Pairs
 from bayescal.stats.sums import cosine
 
-#: Smallest degrees of freedom, if one cluster has nearly all rows.
-LEAST_FREEDOM = 0.001
+LEAST_FREEDOM = 0.001  #: Smallest degrees of freedom, if one cluster has nearly all rows.
 #: Prior of each of the four joint outcomes of two classifiers, so that the prior of each accuracy is Beta(1/2, 1/2).
 OF_FOUR = 0.25
 
@@ -88,11 +87,10 @@ def evidence(counts: Counts) -> Evidence:
 
 def _centred(counts: Counts, right: float) -> Floats:
     """Mean confidence of each bin minus the accuracy: with the sums of residuals, the sums of outcome - accuracy."""
-    centred: Floats = np.nan_to_num(counts.mean_confidence - right)
-    return centred
+    return np.nan_to_num(counts.mean_confidence - right)
 
 
-def correlation_of_accuracies(counts: Sequence[Counts], pairs: Mapping[tuple[int, int], Paired]) -> Floats:
+def correlation_of_accuracies(counts: Sequence[Counts], pairs: Pairs) -> Floats:
     r"""Correlation of the accuracies of several classifiers on the same rows, from joint counts of pairs.
 
     With equal weights it is that of two sums of the Dirichlet posterior of the four joint outcomes, with the prior
@@ -119,14 +117,11 @@ def _correlation(pair: Paired) -> float:
     if pair.clusters is None:
         sums = _products(*(pair.cells[:, [1, 3]] - means).T) @ pair.weight_sq
     else:
-        first, second = clusters_of(pair.first), clusters_of(pair.second)
-        assert first is not None
-        assert second is not None
+        both: Any = pair.first, pair.second
         ones = np.ones(len(pair.first.bins)), np.ones(len(pair.second.bins))
-        one, other = _centred(pair.first, means[0]), _centred(pair.second, means[1])
-        sums = np.array(
-            [square(first, ones[0], one), square(second, ones[1], other), pair.clusters.product(ones, (one, other))]
-        )
+        one, other = (_centred(each, mean) for each, mean in zip(both, means, strict=True))
+        squares_of = [square(each.clusters, *of) for each, *of in zip(both, ones, (one, other), strict=True)]
+        sums = np.array([*squares_of, pair.clusters.product(ones, (one, other))])
     return cosine(*(sums + more).tolist(), same=False)
 
 
@@ -203,7 +198,6 @@ def accuracy(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draws:
     --------
     Two right answers of three: Beta(5/2, 3/2) has the mean 5/8.
 
-    >>> import bayescal as bc
     >>> evaluation = bc.evaluate([1, 0, 1], [0.9, 0.6, 0.7], target="confidence", rng=1)
     >>> round(evaluation.accuracy.mean(), 2), round(evaluation.plug_in_of("accuracy"), 2)
     (0.63, 0.67)

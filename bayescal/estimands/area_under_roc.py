@@ -1,6 +1,6 @@
 """The area under the ROC curve (AUC) of one classifier, and of several classifiers on the same rows."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,8 +13,10 @@ from bayescal.estimands.errors import _of_bins
 from bayescal.estimands.registry import estimand
 from bayescal.posterior.joint import nearest_correlation
 from bayescal.stats.clusters import clusters_of
-from bayescal.stats.contract import Counts, Paired
+from bayescal.stats.contract import Counts, Paired, Pairs
 from bayescal.stats.ranks import Ranks, correlation_of_areas
+
+Uncertainty = Callable[[Ranks], tuple[float, float]]  #: Variance of an area, and its largest error because of the grid.
 
 
 def ranks_of(counts: Counts) -> Ranks:
@@ -64,7 +66,6 @@ def auc_grid_error(counts: Counts) -> float:
 
     Examples
     --------
-    >>> import bayescal as bc
     >>> y, p = [0, 0, 1, 0, 1, 1], [0.1, 0.3, 0.4, 0.6, 0.7, 0.9]
     >>> bc.estimands.auc_grid_error(bc.BinnedCounts.from_arrays(y, p, bins=2))
     0.222...
@@ -109,7 +110,7 @@ def require_clusters_in_ranks(counts: Counts, held: str, what: str) -> None:
         )
 
 
-def correlation_of_aucs(counts: Sequence[Counts], pairs: Mapping[tuple[int, int], Paired]) -> Floats:
+def correlation_of_aucs(counts: Sequence[Counts], pairs: Pairs) -> Floats:
     """Estimate the correlation between the AUCs of several classifiers on the same rows, from joint counts of pairs.
 
     The influence of a row on the AUC is the difference between its placement and the AUC, divided by the share of rows
@@ -122,37 +123,27 @@ def correlation_of_aucs(counts: Sequence[Counts], pairs: Mapping[tuple[int, int]
     return correlations(ranks, pairs, "influences", lambda of: (_variance(of), of.grid_error))
 
 
-def correlations(
-    ranks: Sequence[Ranks],
-    pairs: Mapping[tuple[int, int], Paired],
-    influences: str,
-    variance_and_error: Callable[[Ranks], tuple[float, float]],
-) -> Floats:
+def correlations(ranks: Sequence[Ranks], pairs: Pairs, influences: str, uncertainty: Uncertainty) -> Floats:
     """Return the correlation of areas from the rows, or approximately from joint cells, as of `correlation_of_aucs`."""
     result = np.eye(len(ranks))
     for (i, j), pair in pairs.items():
         exact = pair.area_correlation if influences == "influences" else pair.risk_correlation
         if exact is None:
-            exact = _from_bins(ranks[i], ranks[j], pair, influences, variance_and_error)
+            exact = _from_bins(ranks[i], ranks[j], pair, influences, uncertainty)
         result[i, j] = result[j, i] = exact
     return nearest_correlation(result)
 
 
-def _from_bins(
-    first: Ranks, second: Ranks, pair: Paired, influences: str, with_error: Callable[[Ranks], tuple[float, float]]
-) -> float:
+def _from_bins(first: Ranks, second: Ranks, pair: Paired, influences: str, uncertainty: Uncertainty) -> float:
     """Approximate the correlation from joint cells."""
     if same_classifier(pair):
         return 1.0
-    sides, shown = [], 1.0
-    for ranks, counts, (at, outcome) in (
-        (first, pair.first, pair.cells.T[:2]),
-        (second, pair.second, pair.cells.T[2:]),
-    ):
+    sides, shown, cells = [], 1.0, pair.cells.T
+    for ranks, counts, (at, outcome) in ((first, pair.first, cells[:2]), (second, pair.second, cells[2:])):
         of_bins = _grid_of_bins(counts)
         sides.append((of_bins, outcome, np.searchsorted(of_bins.position, at)))
         # share of the variance of the AUC that the placements of the bins explain
-        whole, (sampling, error) = ranks.influence_variance(influences), with_error(ranks)
+        whole, (sampling, error) = ranks.influence_variance(influences), uncertainty(ranks)
         shown *= min(of_bins.influence_variance(influences) / whole, 1.0) if whole > 0 else 1.0
         shown *= sampling / (sampling + error**2 / 3)  # the variance of the uniform grid error
     return float(np.sqrt(shown)) * correlation_of_areas(sides, np.sqrt(pair.weight_sq), influences=influences)
@@ -242,8 +233,6 @@ def auc(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draws:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import bayescal as bc
     >>> rng = np.random.default_rng(1)
     >>> p = rng.random(2000)
     >>> evaluation = bc.evaluate(rng.random(2000) < p, p, rng=1)
@@ -255,10 +244,8 @@ def auc(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draws:
     ranks = ranks_of(counts)
     require_clusters_in_ranks(counts, "design_effect", "the AUC")
     generator = _checks.generator(rng)
-    areas = generator.beta(*beta_parameters(ranks), len(bin_draws))
-    if ranks.grid_error > 0:
-        areas += generator.uniform(-ranks.grid_error, ranks.grid_error, len(bin_draws))
-        return Draws(
-            np.clip(areas, 0, 1), f"auc (to within {ranks.grid_error:.2g}, the error of the grid of its counts)"
-        )
-    return Draws(np.clip(areas, 0, 1), "auc")
+    areas, name, error = generator.beta(*beta_parameters(ranks), len(bin_draws)), "auc", ranks.grid_error
+    if error > 0:
+        areas += generator.uniform(-error, error, len(bin_draws))
+        name += f" (to within {error:.2g}, the error of the grid of its counts)"
+    return Draws(np.clip(areas, 0, 1), name)

@@ -9,8 +9,7 @@ from bayescal import _checks
 from bayescal._arrays import Bools
 from bayescal.draws import Draws
 
-#: Largest share of draws in which all classes are exactly calibrated.
-MOST_EXACT = 0.05
+MOST_EXACT = 0.05  #: Largest share of draws in which all classes are exactly calibrated.
 
 
 def jointly_exact(log_bayes_factors: ArrayLike, n_draws: int, *, rng: Any = None) -> Bools:
@@ -44,9 +43,8 @@ def root_mean_square(by_class: Draws) -> Draws:
     (2019), "Verified uncertainty calibration", Advances in Neural Information Processing Systems 32, section 2, with
     equal weights of the classes.
     """
-    return Draws(
-        np.sqrt(np.einsum("sk,sk->s", by_class.values, by_class.values) / by_class.values.shape[1]), "rms_error"
-    )
+    errors = by_class.values
+    return Draws(np.sqrt(np.einsum("sk,sk->s", errors, errors) / errors.shape[1]), "rms_error")
 
 
 def marginal_mean(by_class: Draws, frequency: ArrayLike) -> Draws:

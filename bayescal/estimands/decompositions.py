@@ -18,10 +18,8 @@ from bayescal.stats.losses import total_without_squares
 class IsotonicFit:
     """Isotonic regression of outcomes on confidences."""
 
-    #: Distinct confidences of rows with positive weight, increasing, shape (n_levels,).
-    confidence: Floats
-    #: Sums of weights by outcome, shape (2, n_levels).
-    weight: Floats
+    confidence: Floats  #: Distinct confidences of rows with positive weight, increasing, shape (n_levels,).
+    weight: Floats  #: Sums of weights by outcome, shape (2, n_levels).
     #: The non-decreasing function of the confidence with the smallest Brier score, at each distinct confidence.
     fitted: Floats
 
@@ -71,10 +69,8 @@ def corp_parts(fit: IsotonicFit, mean_loss: Callable[[Floats, Floats], float]) -
     `mean_loss` takes sums of weights by outcome and level, and a probability per level: `mean_squared_error` or
     `mean_log_loss`.
     """
-    base = fit.weight[1].sum() / fit.weight.sum()
-    score, recalibrated, constant = (
-        mean_loss(fit.weight, p) for p in (fit.confidence, fit.fitted, np.full(len(fit.fitted), base))
-    )
+    base = np.full(len(fit.fitted), fit.weight[1].sum() / fit.weight.sum())
+    score, recalibrated, constant = (mean_loss(fit.weight, p) for p in (fit.confidence, fit.fitted, base))
     if not np.isfinite([score, recalibrated, constant]).all():
         raise ValueError(
             "`weights` must not differ by more than about 1e15 among rows with equal or neighbouring probabilities: "
@@ -131,7 +127,6 @@ def squared_l2_error(bin_draws: BinDraws) -> Draws:
     --------
     The bins of `ece`: 0.5 x 0.2^2 + 0.3 x 0.1^2 + 0.2 x 0.4^2 = 0.055.
 
-    >>> import bayescal as bc
     >>> from bayescal.estimands.errors import EXAMPLE
     >>> bc.estimands.squared_l2_error(EXAMPLE).values
     array([0.055, 0.085])

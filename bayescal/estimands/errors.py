@@ -29,8 +29,7 @@ def _of_bins[**P](function: Callable[P, Draws]) -> Callable[P, Draws]:
     return checked
 
 
-#: Tolerance for rounding of sums of masses.
-ROUNDING = 1e-9
+ROUNDING = 1e-9  #: Tolerance for rounding of sums of masses.
 #: Bins of the examples below: two draws of three bins, the last of which has no rows.
 EXAMPLE = BinDraws(
     mass=np.array([[0.5, 0.3, 0.2], [0.25, 0.5, 0.25]]),
@@ -74,7 +73,6 @@ def ece(bin_draws: BinDraws) -> Draws:
     Three bins with masses 0.5, 0.3 and 0.2 have gaps of 0.2, -0.1 and 0.4 in the first draw:
     0.5 x 0.2 + 0.3 x 0.1 + 0.2 x 0.4 = 0.21. In the second draw a bin without a gap adds nothing.
 
-    >>> import bayescal as bc
     >>> from bayescal.estimands.errors import EXAMPLE
     >>> EXAMPLE.mass, EXAMPLE.gap
     (array([[0.5 , 0.3 , 0.2 ],
@@ -119,7 +117,6 @@ def lp_error(bin_draws: BinDraws, p: float = 2.0) -> Draws:
     Higher orders weigh large gaps more. The bins of `ece` with p = 4: 0.5 x 0.2^4 + 0.3 x 0.1^4 + 0.2 x 0.4^4 =
     0.00595, whose fourth root is 0.278. Order 1 is the ECE, and as p grows the error approaches the largest gap, 0.4.
 
-    >>> import bayescal as bc
     >>> from bayescal.estimands.errors import EXAMPLE
     >>> [float(bc.estimands.lp_error(EXAMPLE, p).values[0]) for p in (1, 4, 1000)]
     [0.21, 0.278, 0.399]
@@ -162,7 +159,6 @@ def l2_error(bin_draws: BinDraws) -> Draws:
     The bins of `ece`: 0.5 x 0.2^2 + 0.3 x 0.1^2 + 0.2 x 0.4^2 = 0.055, whose square root is 0.2345. Its square exceeds
     that of the ECE by the variance of the absolute gaps, here 0.055 - 0.21^2 = 0.0109.
 
-    >>> import bayescal as bc
     >>> from bayescal.estimands.errors import EXAMPLE
     >>> bc.estimands.l2_error(EXAMPLE).values
     array([0.2345, 0.2915])
@@ -212,7 +208,6 @@ def largest_error(bin_draws: BinDraws, share: float = 0.0) -> Draws:
     others, the largest gaps are 0.2 in the first draw and 0.3 in the second, in bins with masses 0.5 and 0.25. At least
     40 % of the population have an error of 0.2 in the first draw, and of 0 in the second.
 
-    >>> import bayescal as bc
     >>> from bayescal.estimands.errors import EXAMPLE
     >>> EXAMPLE.occupied
     array([ True,  True, False])
@@ -234,8 +229,7 @@ def largest_error(bin_draws: BinDraws, share: float = 0.0) -> Draws:
     return Draws(gap[each, largest_first[each, enough.argmax(axis=1)]], "largest_error")
 
 
-#: Share of the population that must have an error for `e90_bins` to count it.
-SHARE_OF_E90 = 0.1
+SHARE_OF_E90 = 0.1  #: Share of the population that must have an error for `e90_bins` to count it.
 
 
 @estimand(
@@ -281,8 +275,6 @@ def e90_bins(bin_draws: BinDraws) -> Draws:
     The third of the bins of `ece` has the largest gap, but no rows. Of the others, the largest gaps are 0.2 in the
     first draw and 0.3 in the second, in bins with masses 0.5 and 0.25.
 
-    >>> import numpy as np
-    >>> import bayescal as bc
     >>> from bayescal.estimands.errors import EXAMPLE
     >>> bc.estimands.e90_bins(EXAMPLE).values
     array([0.2, 0.3])
@@ -330,7 +322,6 @@ def signed_error(bin_draws: BinDraws) -> Draws:
     Gaps of opposite sign cancel. The first draw of the bins of `ece`: 0.5 x 0.2 - 0.3 x 0.1 + 0.2 x 0.4 = 0.15. This is
     the mean accuracy, 0.47, less the mean confidence, 0.32.
 
-    >>> import bayescal as bc
     >>> from bayescal.estimands.errors import EXAMPLE
     >>> bc.estimands.signed_error(EXAMPLE).values
     array([0.15, 0.05])
@@ -358,7 +349,6 @@ def overconfidence(bin_draws: BinDraws) -> Draws:
     --------
     One of the bins of `ece` is over-confident in each draw, not the same one: 0.3 x 0.1 and 0.25 x 0.3.
 
-    >>> import bayescal as bc
     >>> from bayescal.estimands.errors import EXAMPLE
     >>> bc.estimands.overconfidence(EXAMPLE).values
     array([0.03 , 0.075])
@@ -383,7 +373,6 @@ def underconfidence(bin_draws: BinDraws) -> Draws:
     --------
     The first draw of the bins of `ece`: 0.5 x 0.2 + 0.2 x 0.4 = 0.18. Both parts add up to the ECE within each draw.
 
-    >>> import bayescal as bc
     >>> from bayescal.estimands.errors import EXAMPLE
     >>> bc.estimands.underconfidence(EXAMPLE).values
     array([0.18 , 0.125])

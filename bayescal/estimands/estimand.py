@@ -19,12 +19,12 @@ Better = Literal["smaller", "larger", "nearest zero"]
 #: What an estimand may need besides draws of the bins: members of the counts with sums of losses; "outcomes" are rows
 #: with both outcomes, "predictions" rows whose outcome is whether a prediction is right, and "thresholds" the edges of
 #: bins that are closed on the left, for rows that are not in clusters; "labelled rows" are rows of the population with
-#: observed outcomes, not those of another population or of a judge.
-NEEDS = (*KINDS, "outcomes", "predictions", "thresholds", "labelled rows")
+#: observed outcomes, not those of another population or of a judge; "event rate" are rows with both outcomes that are
+#: not in clusters.
+NEEDS = (*KINDS, "outcomes", "predictions", "thresholds", "labelled rows", "event rate")
 #: What the ranks of rows in clusters must hold, by need.
 OF_CLUSTERS = {"outcomes": "design_effect", "labelled rows": "by_cluster"}
-#: Most bins whose edges are thresholds: the time grows with their square.
-MOST_BINS = 200
+MOST_BINS = 200  #: Most bins whose edges are thresholds: the time grows with their square.
 #: Targets whose confidence is the probability of an event, not the confidence in a prediction.
 EVENTS = ("event", "classwise")
 #: The target whose event differs between classifiers, and the words of this event.
@@ -72,7 +72,7 @@ class Estimand:
         What the function needs besides the bins: ``"losses"`` (squared errors), ``"log_losses"``, ``"outcomes"`` (rows
         with both outcomes), ``"predictions"`` (rows whose outcome is whether a prediction is right), ``"thresholds"``
         (edges of bins that are closed on the left, and independent rows), ``"labelled rows"`` (observed outcomes of the
-        population itself), or nothing.
+        population itself), ``"event rate"`` (independent rows with both outcomes), or nothing.
     reported : bool, default True
         Whether the table of every evaluation includes it.
     plug_in : callable, optional
@@ -104,7 +104,6 @@ class Estimand:
 
     Examples
     --------
-    >>> import bayescal as bc
     >>> def mean_accuracy(bin_draws):
     ...     return (bin_draws.mass * bin_draws.accuracy).sum(axis=1)
     >>> record = bc.estimands.Estimand("mean_accuracy", mean_accuracy, "mean accuracy", better="larger")
@@ -180,12 +179,7 @@ class Estimand:
         """Transform values so that smaller is better.
 
         The result is the values themselves if smaller is better, their negative if larger is better, their absolute
-        values if the value nearest zero is best.
-
-        Parameters
-        ----------
-        values : ndarray
-            Values of the estimand.
+        values if the value nearest zero is best. Values are an array of any shape.
 
         Raises
         ------
@@ -200,13 +194,7 @@ class Estimand:
         return -values if self.better == "larger" else self.compared(values)
 
     def compared(self, values: Floats) -> Floats:
-        """Return values as comparisons show them: absolute values if the value nearest zero is the best.
-
-        Parameters
-        ----------
-        values : ndarray
-            Values of the estimand.
-        """
+        """Return an array of values as comparisons show them: absolute values if the value nearest zero is the best."""
         return np.abs(values) if self.better == "nearest zero" else values
 
     @property
@@ -328,9 +316,8 @@ class Estimand:
         ('smallest ECE', 'signed error nearest to 0')
         """
         words = self.words(target)
-        return {"smaller": f"smallest {words}", "larger": f"largest {words}"}.get(
-            str(self.better), f"{words} nearest to 0"
-        )
+        superlative = {"smaller": f"smallest {words}", "larger": f"largest {words}"}
+        return superlative.get(str(self.better), f"{words} nearest to 0")
 
     def available(self, counts: Counts) -> bool:
         """Return whether the counts have what the estimand needs: finite losses, both outcomes, or a fitting target.
@@ -342,13 +329,14 @@ class Estimand:
             return False
         if "predictions" in self.needs and counts.target in EVENTS:
             return False
-        if "thresholds" in self.needs and (
-            clusters_of(counts) or counts.bins.closed != "left" or not 2 <= len(counts.bins) <= MOST_BINS
-        ):
+        fitting = counts.bins.closed == "left" and 2 <= len(counts.bins) <= MOST_BINS
+        if "thresholds" in self.needs and (clusters_of(counts) or not fitting):
             return False
         if "labelled rows" in self.needs and not (counts.occupied.any() and all_labelled(counts)):
             return False
-        if "outcomes" in self.needs and not 0 < counts.effective_k.sum() < counts.effective_n.sum():
+        if self.needs & {"outcomes", "event rate"} and not 0 < counts.effective_k.sum() < counts.effective_n.sum():
+            return False
+        if "event rate" in self.needs and clusters_of(counts):
             return False
         held = [name for need, name in OF_CLUSTERS.items() if need in self.needs]
         if clusters_of(counts) and any(getattr(counts.ranks, name, None) is None for name in held):

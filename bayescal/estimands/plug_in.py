@@ -11,8 +11,7 @@ from bayescal.posterior.joint import reorder
 from bayescal.stats.clusters import clusters_of
 from bayescal.stats.contract import Counts
 
-#: The compiled loop tabulates distributions of bins with at most so many rows.
-MOST_TABULATED = 10_000_000
+MOST_TABULATED = 10_000_000  #: The compiled loop tabulates distributions of bins with at most so many rows.
 
 
 def observed_bins(counts: Counts) -> BinDraws:
@@ -106,7 +105,6 @@ def debiased_squared_l2_error(counts: Counts) -> float:
     --------
     One bin with four rows, accuracy 3/4 and mean confidence 1/2: 1/16 - (3/16) / 3 = 0.
 
-    >>> import bayescal as bc
     >>> bc.estimands.debiased_squared_l2_error(bc.BinnedCounts.from_arrays([0, 1, 1, 1], [0.5, 0.5, 0.5, 0.5], bins=1))
     0.0
     """

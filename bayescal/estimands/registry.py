@@ -28,11 +28,9 @@ RESERVED = frozenset({
     "spec", "sub_model", "sub_models", "summary", "table", "to_datatree", "to_dict", "to_frame", "to_html",
     "to_json", "to_latex", "to_pymc", "under_prior", "weight_report", "window", "worst_regret",
 })  # fmt: skip
-#: Former names of estimands, for messages.
-FORMER = {"max_error": "e90_bins"}
+FORMER = {"max_error": "e90_bins"}  #: Former names of estimands, for messages.
 _REGISTRY: dict[str, Estimand] = {}
-#: Shortest beginning of a name that is completed, as "brier" is to "brier_score".
-SHORTEST = 4
+SHORTEST = 4  #: Shortest beginning of a name that is completed, as "brier" is to "brier_score".
 
 
 @public
@@ -59,7 +57,6 @@ def register(estimand: Estimand) -> Estimand:
     --------
     Registering the same record again changes nothing.
 
-    >>> import bayescal as bc
     >>> bc.estimands.register(bc.estimands.registered()["ece"]).symbol
     'ECE'
     """
@@ -120,7 +117,6 @@ def registered() -> dict[str, Estimand]:
 
     Examples
     --------
-    >>> import bayescal as bc
     >>> bc.estimands.registered()["ece"].bounds
     (0.0, 1.0)
     """
@@ -139,19 +135,15 @@ def _place(estimand: Estimand) -> tuple[int, str]:
 @cache
 def _load_package() -> None:
     """Import the files of this folder, which register their estimands; `errors` first, to be first in tables."""
-    package = import_module("bayescal.estimands")
-    names = sorted(
-        (module.name for module in iter_modules(package.__path__)), key=lambda name: (name != "errors", name)
-    )
-    for name in names:
+    names = [module.name for module in iter_modules(import_module("bayescal.estimands").__path__)]
+    for name in sorted(names, key=lambda name: (name != "errors", name)):
         import_module(f"bayescal.estimands.{name}")
 
 
 def meant() -> dict[str, str]:
     """Return symbols, synonyms and former names in small letters, and the name of the estimand: for messages."""
-    return {word.casefold(): each.name for each in registered().values() for word in (*each.synonyms, each.symbol)} | (
-        FORMER
-    )
+    words = {word.casefold(): each.name for each in registered().values() for word in (*each.synonyms, each.symbol)}
+    return words | FORMER
 
 
 def is_registered(estimand: Estimand) -> bool:

@@ -16,8 +16,7 @@ from bayescal.stats.clusters import refuse_clusters
 from bayescal.stats.contract import Counts
 from bayescal.stats.sums import ratio
 
-#: Fewest (effective) rows on each side of a threshold whose regret is stated by itself.
-FEWEST_ROWS_PER_SIDE = 5
+FEWEST_ROWS_PER_SIDE = 5  #: Fewest (effective) rows on each side of a threshold whose regret is stated by itself.
 
 
 def regret_draws(bins: BinDraws, threshold: float, first: int) -> Floats:
@@ -28,8 +27,7 @@ def regret_draws(bins: BinDraws, threshold: float, first: int) -> Floats:
     """
     treated = np.arange(bins.accuracy.shape[1]) >= first
     wrong = treated != (bins.accuracy >= threshold)
-    lost: Floats = (bins.mass * np.abs(bins.accuracy - threshold) * wrong).sum(axis=1)
-    return lost
+    return (bins.mass * np.abs(bins.accuracy - threshold) * wrong).sum(axis=1)
 
 
 def regret_of(bins: BinDraws, counts: Counts, posterior: object, threshold: float) -> Draws:
@@ -158,8 +156,6 @@ def largest_regret(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> D
 
     Examples
     --------
-    >>> import bayescal as bc
-    >>> from bayescal.datasets.simulate import simulate
     >>> rows = simulate(2000, population="flat", curve="shift", strength=0.5, rng=1)
     >>> ev = bc.evaluate(rows.outcome, rows.confidence, bins=20, rng=1)
     >>> round(ev.largest_regret.mean(), 4), round(ev.ece.mean(), 4)

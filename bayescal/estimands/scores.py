@@ -1,6 +1,6 @@
 """Proper scores: Brier score and log score of one classifier, and of several classifiers on the same rows."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -8,18 +8,17 @@ from typing import Any
 import numpy as np
 
 from bayescal import _checks
-from bayescal._arrays import Floats
+from bayescal._arrays import Floats, Generator
 from bayescal._meant import public
 from bayescal.draws import BinDraws, Draws
 from bayescal.estimands.registry import estimand
 from bayescal.posterior.dirichlet import dirichlet_posterior
 from bayescal.posterior.joint import symmetric_root, with_ranks_of
 from bayescal.stats.clusters import ClusterSums, clusters_of, covariance_of_means
-from bayescal.stats.contract import Counts, Paired
+from bayescal.stats.contract import Counts, Paired, Pairs
 from bayescal.stats.losses import KINDS, LossSums
 
-#: Minimum effective number of rows to estimate the variance of a mean loss.
-LEAST_ROWS = 3
+LEAST_ROWS = 3  #: Minimum effective number of rows to estimate the variance of a mean loss.
 #: Minimum squared coefficient of variation of a Gamma distribution, whose shape would otherwise be infinite.
 LEAST_VARIATION = 1e-12
 UNKNOWN = "the variance of a mean loss between clusters is unknown: one cluster has nearly all rows."
@@ -89,40 +88,40 @@ def brier_score(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draw
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import bayescal as bc
     >>> rng = np.random.default_rng(1)
     >>> p = rng.random(4000)
     >>> counts = bc.BinnedCounts.from_arrays(rng.random(4000) < p, p, bins=1)
     >>> bc.estimands.brier_score(bc.dirichlet_posterior(counts).sample(4000, rng=1), counts, rng=1).interval(0.95)
     (0.16..., 0.17...)
     """
-    mean, sd, least, most = mean_losses(counts)
     generator = _checks.generator(rng)
-
-    def of_cells(outcome: int) -> Floats:
-        losses = generator.standard_normal(bin_draws.accuracy.shape)
-        losses *= sd[outcome]
-        losses += mean[outcome]
-        return np.clip(losses, least[outcome], most[outcome], out=losses)
-
-    return Draws(_unshrunk(_BRIER, bin_draws, counts, list(map(of_cells, (0, 1))), generator), "brier_score")
+    cells = sample_mean_losses(counts, bin_draws.accuracy.shape, generator)
+    return Draws(_unshrunk(_BRIER, bin_draws, counts, cells, generator), "brier_score")
 
 
-def _unshrunk(
-    score: _Score, bin_draws: BinDraws, counts: Counts, cells: Sequence[Floats], rng: np.random.Generator
-) -> Floats:
-    """Draw a score with accuracies that are not shrunk, in the order of the score that follows from `bin_draws`.
+def sample_mean_losses(counts: Counts, shape: tuple[int, ...], rng: Generator) -> list[Floats]:
+    """Draw the mean squared error of both outcomes in each bin, (n_draws, n_bins), as described for `brier_score`."""
+    cells = []
+    for mean, sd, least, most in zip(*mean_losses(counts), strict=True):
+        losses = rng.standard_normal(shape)
+        losses *= sd
+        losses += mean
+        cells.append(np.clip(losses, least, most, out=losses))
+    return cells
+
+
+def _unshrunk(score: _Score, bins: BinDraws, counts: Counts, cells: Sequence[Floats], rng: Generator) -> Floats:
+    """Draw a score with accuracies that are not shrunk, in the order of the score that follows from `bins`.
 
     `cells` are draws of the mean losses of outcome 0 and of outcome 1, each of shape (n_draws, n_bins).
     """
-    of_bins = _mean_over_cells(bin_draws.mass, bin_draws.accuracy, cells)
+    of_bins = _mean_over_cells(bins.mass, bins.accuracy, cells)
     draws = _of_clusters(counts, score, len(of_bins), rng)
     if draws is None:
         if stored_rows(counts) is not None:  # accuracies vary with the class frequencies of each draw
             return of_bins
-        accuracy = rng.beta(*dirichlet_posterior(counts).accuracy_parameters, size=bin_draws.accuracy.shape)
-        draws = _mean_over_cells(bin_draws.mass, accuracy, cells)
+        accuracy = rng.beta(*dirichlet_posterior(counts).accuracy_parameters, size=bins.accuracy.shape)
+        draws = _mean_over_cells(bins.mass, accuracy, cells)
     return with_ranks_of(of_bins, draws)
 
 
@@ -184,8 +183,6 @@ def log_score(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draws:
     --------
     The expected log score of calibrated uniform probabilities is 1/2.
 
-    >>> import numpy as np
-    >>> import bayescal as bc
     >>> rng = np.random.default_rng(1)
     >>> p = rng.random(4000)
     >>> bc.evaluate(rng.random(4000) < p, p, rng=1).log_score.interval(0.95)
@@ -196,7 +193,7 @@ def log_score(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draws:
     return Draws(_unshrunk(_LOG, bin_draws, counts, cells, generator), "log_score")
 
 
-def sample_mean_log_losses(counts: Counts, outcome: int, n_draws: int, rng: np.random.Generator) -> Floats:
+def sample_mean_log_losses(counts: Counts, outcome: int, n_draws: int, rng: Generator) -> Floats:
     """Draw the mean log loss of one outcome in each bin, shape (n_draws, n_bins), as described for `log_score`."""
     mean, sd, least, most = (of_outcomes[outcome] for of_outcomes in mean_log_losses(counts))
     excess = mean - least
@@ -247,8 +244,7 @@ def _with_a_row(counts: Counts, score: _Score, mean: Floats, square: Floats) -> 
 
 def stored_rows(counts: Counts) -> Floats | None:
     """Return the rows by outcome of counts under label shift, whose effective rows are not those of the losses."""
-    rows: Floats | None = getattr(counts, "rows_by_outcome", None)
-    return rows
+    return getattr(counts, "rows_by_outcome", None)
 
 
 def _losses(counts: Counts, score: _Score) -> LossSums:
@@ -262,7 +258,7 @@ def _losses(counts: Counts, score: _Score) -> LossSums:
     return losses
 
 
-def _of_clusters(counts: Counts, score: _Score, n_draws: int, rng: np.random.Generator) -> Floats | None:
+def _of_clusters(counts: Counts, score: _Score, n_draws: int, rng: Generator) -> Floats | None:
     """Draw the score from the variance between clusters; None if rows are independent."""
     clusters = clusters_of(counts)
     if clusters is None:
@@ -273,55 +269,35 @@ def _of_clusters(counts: Counts, score: _Score, n_draws: int, rng: np.random.Gen
 
 def _require_finite(losses: LossSums, n_rows: int) -> None:
     """Raise ValueError if a row has infinite loss."""
-    infinite = int(losses.infinite.sum())
-    if not infinite:
-        return
-    of_outcome_0, of_outcome_1 = (int(n) for n in losses.infinite.sum(axis=1))
-    raise ValueError(
-        f"the log score is infinite: {infinite} of {n_rows} rows assign probability 0 to the outcome that occurred "
-        f"({of_outcome_1} with confidence 0 and outcome 1, {of_outcome_0} with confidence 1 and outcome 0). "
-        "To limit the loss, clip the probabilities, as in `np.clip(p, 1e-15, 1 - 1e-15)`, and report it."
-    )
+    if infinite := int(losses.infinite.sum()):
+        of_outcome_0, of_outcome_1 = (int(n) for n in losses.infinite.sum(axis=1))
+        raise ValueError(
+            f"the log score is infinite: {infinite} of {n_rows} rows assign probability 0 to the outcome that occurred "
+            f"({of_outcome_1} with confidence 0 and outcome 1, {of_outcome_0} with confidence 1 and outcome 0). "
+            "To limit the loss, clip the probabilities, as in `np.clip(p, 1e-15, 1 - 1e-15)`, and report it."
+        )
 
 
-def joint_brier_scores(
-    counts: Sequence[Counts], pairs: Mapping[tuple[int, int], Paired], n_draws: int, *, rng: Any = None
-) -> Floats | None:
-    """Draw the Brier scores of several classifiers on the same rows jointly, shape (n_draws, n_classifiers).
+def _joint_scores(score: _Score, counts: Sequence[Counts], pairs: Pairs, n_draws: int, *, rng: Any) -> Floats | None:
+    """Draw the scores of several classifiers on the same rows jointly, shape (n_draws, n_classifiers).
 
     The mean losses are drawn from a multivariate Student t with n - 1 degrees of freedom, centred at the observed mean
     losses, with the scale matrix :math:`S / (n - 1)`. Here S is the covariance of losses over rows (divisor n) and n is
     the effective number of rows; with fewer than three, the result is None. So every mean loss, and every difference of
     two, has the Student t posterior of the mean of a Normal sample with a noninformative prior (Gelman et al. 2013,
-    Bayesian Data Analysis, 3rd edition, CRC Press, section 3.2); draws are clipped to [0, 1]. The covariance of two
-    classifiers i < j follows from the variances of their losses and of the difference of their losses
+    Bayesian Data Analysis, 3rd edition, CRC Press, section 3.2); draws are clipped to possible values. The covariance
+    of two classifiers i < j follows from the variances of their losses and of the difference of their losses
     (`loss_difference` of their joint counts); two names of one classifier have equal draws. For rows in clusters, S is
     that of sums over clusters (`covariance_over_clusters`), and n the effective number of clusters. Accuracies are not
     shrunk towards confidences, because shrinkage could change the scores of two classifiers by more than their
     difference.
     """
-    return _joint_scores(_BRIER, counts, pairs, n_draws, rng)
-
-
-def joint_log_scores(
-    counts: Sequence[Counts], pairs: Mapping[tuple[int, int], Paired], n_draws: int, *, rng: Any = None
-) -> Floats | None:
-    """Draw the log scores of several classifiers on the same rows jointly, as `joint_brier_scores` does."""
-    return _joint_scores(_LOG, counts, pairs, n_draws, rng)
-
-
-def _joint_scores(
-    score: _Score, counts: Sequence[Counts], pairs: Mapping[tuple[int, int], Paired], n_draws: int, rng: Any
-) -> Floats | None:
-    weight = np.array([float(c.weight.sum()) for c in counts])
     rows = min(c.effective_rows for c in counts)
     if rows < LEAST_ROWS:
         return None
-    losses = [_losses(c, score) for c in counts]
-    mean = np.array([sums.total.sum() for sums in losses]) / weight
-    square = np.array([sums.squares.sum() for sums in losses]) / weight
-    covariance, same = _covariance(np.maximum(square - mean * mean, 0.0), pairs, score)
+    mean, covariance, same = _moments(score, counts, pairs)
     if clusters_of(counts[0]) is not None:
+        losses = [_losses(c, score) for c in counts]
         covariance, rows = covariance_over_clusters(counts, losses, pairs, score.member)
     generator = _checks.generator(rng)
     deviation = generator.standard_normal((n_draws, len(counts))) @ symmetric_root(covariance)
@@ -329,7 +305,18 @@ def _joint_scores(
     return np.clip(mean + deviation, 0, score.largest)[:, same]
 
 
-def _covariance(variance: Floats, pairs: Mapping[tuple[int, int], Paired], score: _Score) -> tuple[Floats, list[int]]:
+joint_brier_scores, joint_log_scores = partial(_joint_scores, _BRIER), partial(_joint_scores, _LOG)
+
+
+def _moments(score: _Score, counts: Sequence[Counts], pairs: Pairs) -> tuple[Floats, Floats, list[int]]:
+    """Return mean losses, their covariance over rows, and the first classifier with the same losses as each."""
+    weight, losses = np.array([float(c.weight.sum()) for c in counts]), [_losses(c, score) for c in counts]
+    mean = np.array([sums.total.sum() for sums in losses]) / weight
+    square = np.array([sums.squares.sum() for sums in losses]) / weight
+    return mean, *_covariance(np.maximum(square - mean * mean, 0.0), pairs, score)
+
+
+def _covariance(variance: Floats, pairs: Pairs, score: _Score) -> tuple[Floats, list[int]]:
     """Return the covariance of losses over rows, and for each classifier the first one with the same losses."""
     covariance, same = np.diag(variance), list(range(len(variance)))
     for (i, j), pair in sorted(pairs.items()):
@@ -361,7 +348,7 @@ def _observed(score: _Score, counts: Counts) -> float:
 
 
 def mean_loss_draws(
-    clusters: ClusterSums, mean: float, sums: Floats, n_draws: int, rng: np.random.Generator, largest: float
+    clusters: ClusterSums, mean: float, sums: Floats, n_draws: int, rng: Generator, largest: float
 ) -> Floats:
     r"""Draw the mean loss of rows in clusters, from its sums over clusters, shape (2,): `losses` or `log_losses`.
 
@@ -379,7 +366,7 @@ def mean_loss_draws(
 
 
 def covariance_over_clusters(
-    counts: Sequence[Counts], losses: Sequence[LossSums], pairs: Mapping[tuple[int, int], Paired], member: str
+    counts: Sequence[Counts], losses: Sequence[LossSums], pairs: Pairs, member: str
 ) -> tuple[Floats, float]:
     """Covariance of mean losses of several classifiers on the same rows in clusters, times J - 1; and J."""
     clusters = [each for each in map(clusters_of, counts) if each is not None]

@@ -1,6 +1,6 @@
 """Selective prediction: predictions with the largest confidences are kept; their risk is the share of wrong ones."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import betaincinv, gammaincinv, ndtr
 
 from bayescal import _checks
-from bayescal._arrays import Floats, Ints
+from bayescal._arrays import Floats, Generator, Ints
 from bayescal._invalid import quoted
 from bayescal._meant import public
 from bayescal.draws import BinDraws, Draws
@@ -20,15 +20,14 @@ from bayescal.estimands.estimand import all_labelled
 from bayescal.estimands.registry import estimand
 from bayescal.stats.bins import Bins
 from bayescal.stats.clusters import clusters_of, masses_of_units
-from bayescal.stats.contract import Counts, Paired
+from bayescal.stats.contract import Counts, Pairs
 from bayescal.stats.ranks import Ranks
 
 #: Most cells between quantiles of the confidence, in which the masses of right and wrong predictions are drawn.
 CELLS = 512
 #: Rows of the prior, and the share of them in the cells with the largest and the smallest confidences.
 PRIOR_ROWS, AT_ENDS = 2.0, 0.9
-#: Parts of the rows with equal shares, for which the weight of a row of the prior is computed.
-PARTS = 10
+PARTS = 10  #: Parts of the rows with equal shares, for which the weight of a row of the prior is computed.
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,9 +66,7 @@ class Selection:
 
     def _wrong_at(self, share: float) -> Floats:
         last = np.clip((self.kept < share).sum(axis=1) - 1, 0, self.kept.shape[1] - 2)[:, None]
-        (k0, k1), (w0, w1) = (
-            [np.take_along_axis(each, last + i, axis=1)[:, 0] for i in (0, 1)] for each in (self.kept, self.wrong)
-        )
+        (k0, k1), (w0, w1) = ([_at(each, last + i) for i in (0, 1)] for each in (self.kept, self.wrong))
         part = np.divide(share - k0, k1 - k0, out=np.zeros_like(k0), where=k1 > k0)
         return np.asarray(w0 + np.clip(part, 0, 1) * (w1 - w0))
 
@@ -78,9 +75,7 @@ class Selection:
         excess = self.wrong - risk * self.kept
         cells, last = excess.shape[1] - 1, self.last_cell(risk)
         after = np.minimum(last + 1, cells)
-        (k0, e0), (k1, e1) = (
-            [np.take_along_axis(one, at[:, None], axis=1)[:, 0] for one in (self.kept, excess)] for at in (last, after)
-        )
+        (k0, e0), (k1, e1) = ([_at(each, at[:, None]) for each in (self.kept, excess)] for at in (last, after))
         part = np.divide(-e0, e1 - e0, out=np.zeros_like(e0), where=e1 > e0)
         share = np.where(last == cells, 1.0, k0 + part * (k1 - k0))
         return np.where((last == 0) & (excess[:, 1] > 0), 0.0, share)
@@ -104,6 +99,11 @@ class Selection:
         """Mean share of kept and wrong predictions over all shares that may be kept; shape (n_draws,)."""
         height = (self.wrong[:, 1:] + self.wrong[:, :-1]) / 2
         return np.asarray((height * np.diff(self.kept, axis=1)).sum(axis=1))
+
+
+def _at(values: Floats, index: Ints) -> Floats:
+    """Return the value at the index of each draw, (n_draws, 1)."""
+    return np.take_along_axis(values, index, axis=1)[:, 0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,9 +132,7 @@ class Cells:
             cell = np.minimum((reached - of_cell / 2) / reached[-1] * CELLS, CELLS - 1).astype(np.int64)
         first = np.flatnonzero(np.diff(cell, prepend=-1))
         number = np.repeat(np.arange(len(first)), np.diff(first, append=len(cell)))[::-1]
-        weight, squares = (
-            np.add.reduceat(values[:, ::-1], first, axis=1) for values in (ranks.weight, ranks.weight_sq)
-        )
+        weight, squares = (np.add.reduceat(v[:, ::-1], first, axis=1) for v in (ranks.weight, ranks.weight_sq))
         rows = np.divide(weight**2, squares, out=np.zeros_like(weight), where=squares > 0)
         merged, size = None, len(first)
         if clusters_of(counts) is not None:
@@ -304,7 +302,7 @@ def prior_of(n_cells: int) -> Floats:
 
 
 def draw_priors(
-    n_cells: Sequence[int], same_outcome: Floats, same_place: Floats, n_draws: int, rng: np.random.Generator
+    n_cells: Sequence[int], same_outcome: Floats, same_place: Floats, n_draws: int, rng: Generator
 ) -> list[Floats]:
     """Draw the prior rows of each outcome of several classifiers, each of shape (n_draws, 2, n_cells) as of `prior_of`.
 
@@ -382,7 +380,7 @@ def _variance_and_error(ranks: Ranks) -> tuple[float, float]:
     return (ranks.influence_variance("risk_influences") + 1 / (rows + 1)) / rows, augrc_grid_error(ranks)
 
 
-def correlation_of_augrcs(counts: Sequence[Counts], pairs: Mapping[tuple[int, int], Paired]) -> Floats:
+def correlation_of_augrcs(counts: Sequence[Counts], pairs: Pairs) -> Floats:
     """Estimate the correlation between the AUGRCs of several classifiers, as `correlation_of_aucs` does for AUCs."""
     return correlations([grid_of(each) for each in counts], pairs, "risk_influences", _variance_and_error)
 
@@ -454,7 +452,6 @@ def augrc(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draws:
     Two right and two wrong predictions, the wrong ones with the second and the smallest confidence: G is 0, 0, 1/4,
     1/4 and 1/2 after 0 to 4 predictions, and the area of the line through these points is 3/16.
 
-    >>> import bayescal as bc
     >>> ev = bc.evaluate([1, 0, 1, 0], [0.9, 0.8, 0.7, 0.6], target="confidence", rng=1)
     >>> ev.plug_in_of("augrc")
     0.1875

@@ -89,7 +89,6 @@ def atb(bin_draws: BinDraws) -> Draws:
     to 0.1, 0.1 up to 0.5, 0.07 up to 0.6, and 0.15 from there on:
     0.5 x 0.15^2 + 0.4 x (0.1^2 + 0.05^2) + 0.1 x (0.07^2 + 0.08^2) = 0.01738.
 
-    >>> import bayescal as bc
     >>> from bayescal.estimands.errors import EXAMPLE
     >>> bc.estimands.atb(EXAMPLE).values.round(5)
     array([0.01738, 0.00625])

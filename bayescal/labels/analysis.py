@@ -20,6 +20,7 @@ from bayescal.labels.posterior import LabelPosterior, Problem, Solved, solve
 from bayescal.labels.result import JudgedEvaluation
 from bayescal.labels.sums import OF_EACH_LABEL, TWO_FROM, JudgedCounts, strata_of
 from bayescal.posterior.shrinkage.prior import ShrinkagePrior
+from bayescal.results.evaluation import extended
 from bayescal.stats.clusters import require_several_clusters
 
 #: Least number of checked rows; number of them, and of those of each label and range, below which a remark or a warning
@@ -128,8 +129,6 @@ def judged(
     --------
     Confidences that are too high; the judge has sensitivity 0.9 and specificity 0.8, and 300 of 2000 rows are checked:
 
-    >>> import numpy as np
-    >>> import bayescal as bc
     >>> rng = np.random.default_rng(1)
     >>> confidence = rng.random(2000)
     >>> right = rng.random(2000) < 0.2 + 0.5 * confidence
@@ -174,8 +173,6 @@ def judged_counts(
     --------
     A stream of three batches, with 100 checked rows each:
 
-    >>> import numpy as np
-    >>> import bayescal as bc
     >>> rng, counts = np.random.default_rng(1), bc.labels.JudgedCounts.empty()
     >>> for _ in range(3):
     ...     confidence = rng.random(700)
@@ -210,17 +207,12 @@ def evaluations_of(
     seed, for_solving = _checks.seeds(rng, 2)
     solved = judge.solve(each_counts, draws, for_solving)
     solved.warn_if_poor()
-    return [
-        _evaluation(
-            LabelPosterior(solved, place, _total(judge, each, draws, for_solving)),
-            each,
-            stratum,
-            tuple(_notes(each, strata, stated, stratum)),
-            draws,
-            seed,
-        )
-        for place, each in enumerate(each_counts)
-    ]
+    evaluations = []
+    for place, each in enumerate(each_counts):
+        posterior = LabelPosterior(solved, place, _total(judge, each, draws, for_solving))
+        notes = tuple(_notes(each, strata, stated, stratum))
+        evaluations.append(_evaluation(posterior, each, stratum, notes, draws, seed))
+    return evaluations
 
 
 @dataclass(frozen=True, eq=False)
@@ -274,7 +266,7 @@ def _evaluation(
         p_checked_at_random=p_checked_at_random(counts),
         notes=notes,
     )
-    return JudgedEvaluation.of(evaluation, report)
+    return extended(JudgedEvaluation, evaluation, judge=report)
 
 
 def _one_stratum(strata: Any, counts: JudgedCounts) -> Indices:

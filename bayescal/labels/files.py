@@ -74,7 +74,6 @@ def count_file(
     --------
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
-    >>> import bayescal as bc
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder, "answers.csv")
     ...     _ = path.write_text("human,sure,grade\n,0.9,1\n1,0.8,1\n0,0.3,0\n")

@@ -22,6 +22,7 @@ from bayescal.labels.evidence import VerifiedCounts
 from bayescal.labels.partial_result import COVARIATES, LARGEST_RATIO, NOT_AT_RANDOM, SCORE, PartlyObservedEvaluation
 from bayescal.labels.posterior import LabelPosterior, Problem, Solved, solve_known
 from bayescal.posterior.shrinkage.prior import EXACT, ShrinkagePrior
+from bayescal.results.evaluation import extended
 from bayescal.shift.rows import MOST_WITHOUT_SOURCE
 from bayescal.shift.target import TargetCounts
 from bayescal.shift.weights import FEWEST_ROWS, WeightReport, report_of
@@ -131,8 +132,6 @@ def partly_observed(
     --------
     Outcomes are known more often at high scores. The true ECE is 0.15:
 
-    >>> import numpy as np
-    >>> import bayescal as bc
     >>> rng = np.random.default_rng(1)
     >>> p = rng.beta(1, 3, 5000)
     >>> y = np.where(rng.random(5000) < 0.05 + 0.9 * p, rng.random(5000) < 0.2 + 0.8 * p, np.nan)
@@ -150,7 +149,7 @@ def partly_observed(
     counts, known = rows.counts(bins, binning)
     about: dict[str, Any] = {"known": known, "missing": missing, "weight_report": rows.report}
     if ratios is None:
-        return partial_result.with_assumption(evaluate_one(counts, draws=draws, rng=rng), **about)
+        return extended(PartlyObservedEvaluation, evaluate_one(counts, draws=draws, rng=rng), **about)
     problem = _problem(counts)
     seed, for_solving = _checks.seeds(rng, 2)
     solver = np.random.default_rng(for_solving)
@@ -159,10 +158,8 @@ def partly_observed(
         posterior = LabelPosterior(solve_known([problem], ratios[:, None], near, solver))
         return _evaluation(posterior, draws, seed, **about, odds_ratios=tuple(ratios.tolist()), prior_sd=prior_sd)
     solved = solve_known([problem], ratios[:, None], draws, solver)
-    evaluations = {
-        ratio: _evaluation(LabelPosterior(_one_value(solved, i)), draws, seed, **about, odds_ratios=(ratio,))
-        for i, ratio in enumerate(ratios.tolist())
-    }
+    each = {ratio: LabelPosterior(_one_value(solved, i)) for i, ratio in enumerate(ratios.tolist())}
+    evaluations = {g: _evaluation(of, draws, seed, **about, odds_ratios=(g,)) for g, of in each.items()}
     at_zero = partial(reaching_zero, problem, for_solving)
     return partial_result.PartlyObservedBand(evaluations, registered()["ece"], at_zero)
 
@@ -309,7 +306,7 @@ def _one_value(solved: Solved, i: int) -> Solved:
 
 def _evaluation(posterior: LabelPosterior, draws: int, seed: int, **about: Any) -> PartlyObservedEvaluation:
     evaluation = evaluation_of(posterior.counts, lambda counts: posterior, model=DEFAULT_MODEL, draws=draws, rng=seed)
-    return partial_result.with_assumption(evaluation, **about)
+    return extended(PartlyObservedEvaluation, evaluation, **about)
 
 
 def reaching_zero(problem: Problem, seed: int, prob: float) -> tuple[float, float]:

@@ -1,7 +1,7 @@
 """Results for rows of which some have an outcome: an evaluation under an assumption, and a band of them."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -161,12 +161,6 @@ class PartlyObservedEvaluation(BesideOthers, TargetEvaluation):
         return tuple(texts)
 
 
-def with_assumption(evaluation: Evaluation, **about: Any) -> PartlyObservedEvaluation:
-    """Make the result from an evaluation of the counts; `about` are its further fields."""
-    same = {field.name: getattr(evaluation, field.name) for field in fields(evaluation)}
-    return PartlyObservedEvaluation(**same, **about)
-
-
 def _of_weights(report: WeightReport | None) -> list[str]:
     """Warn about weights that are not reliable."""
     texts = list[str]()
@@ -297,14 +291,11 @@ class PartlyObservedBand(Choices[float, PartlyObservedEvaluation]):
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
         """Return the sentence, table and remarks that printing shows; with `whole`, all odds ratios."""
-        d, table = wording.decimals(self._first.ece), self.table()
+        d, table, columns = wording.decimals(self._first.ece), self.table(), ("mean", "sd", "low", "high")
         low, high = self.range
         middle = 1.0 if low < 1 < high else table[len(table) // 2]["odds_ratio"]
         shown = [row for row in table if whole or row["odds_ratio"] in (low, middle, high)]
-        rows = [
-            [f"{row['odds_ratio']:.3g}", *(_render.number(row[name], d) for name in ("mean", "sd", "low", "high"))]
-            for row in shown
-        ]
+        rows = [[f"{row['odds_ratio']:.3g}", *(_render.number(row[name], d) for name in columns)] for row in shown]
         rows.append(["union", "", "", *(_render.number(each, d) for each in self.interval(self.estimand))])
         return _render.Sheet(self.sentence(), self.spec, ("odds ratio", *HEADER[1:]), rows, [*self.remarks], [UNSEEN])
 

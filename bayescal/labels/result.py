@@ -1,7 +1,7 @@
 """JudgedEvaluation: calibration for the true label, from a judge's labels of which some were checked."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -84,11 +84,8 @@ class BesideOthers(Evaluation):
     def sheet(self, *, whole: bool = False, estimands: Iterable[EstimandLike] | None = None) -> _render.Sheet:
         """Return the sentence, table and remarks that printing shows; see `Evaluation.sheet`."""
         d, columns = wording.decimals(self.ece), ("mean", "sd", "low", "high", *self._others)
-        rows = [
-            [each.row_label(self.counts.target), *(_render.number(row[name], d) for name in columns)]
-            for each in self._chosen(estimands)
-            for row in (self.row(each),)
-        ]
+        labelled = [(each.row_label(self.counts.target), self.row(each)) for each in self._chosen(estimands)]
+        rows = [[label, *(_render.number(row[name], d) for name in columns)] for label, row in labelled]
         header = (*HEADER, *self._others.values())
         return replace(super().sheet(whole=whole, estimands=estimands), header=header, rows=rows)
 
@@ -123,11 +120,6 @@ class JudgedEvaluation(BesideOthers):
     _refused: ClassVar[tuple[str, ...]] = ("loo", "sensitivity", "under_prior")
     _observed_words: ClassVar[str] = "corrected for the judge"
     _others: ClassVar[Mapping[str, str]] = {"judge_as_truth": "judge as truth", "checked_only": "checked only"}
-
-    @classmethod
-    def of(cls, evaluation: Evaluation, judge: JudgeReport) -> "JudgedEvaluation":
-        """Make the evaluation from an evaluation of the counts, with what is known about the judge."""
-        return cls(**{field.name: getattr(evaluation, field.name) for field in fields(evaluation)}, judge=judge)
 
     @cached_property
     def judge_as_truth(self) -> Evaluation:

@@ -120,7 +120,6 @@ class JudgedCounts(Sums):
 
     Examples
     --------
-    >>> import bayescal as bc
     >>> counts = bc.labels.JudgedCounts.from_arrays([1, None, 0], [0.9, 0.8, 0.3], judge=[1, 1, 1], bins=2)
     >>> counts + counts
     JudgedCounts(2 equal-width bins [a, b), 6 rows, 4 of them checked)

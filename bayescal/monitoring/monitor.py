@@ -72,8 +72,6 @@ class CalibrationMonitor(SequentialTests, _presented.Presented):
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import bayescal as bc
     >>> rng = np.random.default_rng(1)
     >>> monitor = bc.monitoring.CalibrationMonitor(window="1d", target="event")
     >>> for day in ("2026-03-01", "2026-03-02", "2026-03-03"):
@@ -403,9 +401,6 @@ class CalibrationMonitor(SequentialTests, _presented.Presented):
 def _observed(counts: BinnedCounts) -> dict[str, Any]:
     """Return the number of rows of a window, its accuracy, mean confidence and plug-in ECE."""
     bins = observed_bins(counts)
-    return {
-        "n_rows": counts.n_rows,
-        "accuracy": float((bins.mass * bins.accuracy).sum()),
-        "confidence": float((bins.mass * bins.confidence).sum()),
-        "plug_in_ece": float(ece(bins).values[0]),
-    }
+    accuracy, confidence = (float((bins.mass * each).sum()) for each in (bins.accuracy, bins.confidence))
+    numbers = {"n_rows": counts.n_rows, "accuracy": accuracy, "confidence": confidence}
+    return numbers | {"plug_in_ece": float(ece(bins).values[0])}

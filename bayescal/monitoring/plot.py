@@ -43,8 +43,6 @@ def plot_evidence(
 
     Examples
     --------
-    >>> import bayescal as bc
-    >>> from matplotlib.figure import Figure
     >>> monitor = bc.monitoring.CalibrationMonitor(window=1).add([1] * 8, [0.2] * 8, time=range(8))
     >>> ax = bc.monitoring.plot_evidence(monitor.evidence(), Figure().subplots())
     >>> ax.get_title(loc="left")
@@ -112,9 +110,6 @@ def plot_confidence_sequence(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import bayescal as bc
-    >>> from matplotlib.figure import Figure
     >>> monitor = bc.monitoring.CalibrationMonitor(window=1).add([1] * 60, [0.2] * 60, time=np.arange(60) // 10)
     >>> ax = bc.monitoring.plot_confidence_sequence(monitor.confidence_sequence(), Figure().subplots(), limit=0.1)
     >>> ax.get_title(loc="left")

@@ -211,10 +211,8 @@ class _Stacked:
         counts = [held.counts[k] for k in chosen]
         _refuse_weights(counts, [f"window {held.start_text(k)}" for k in chosen])
         shape = (len(counts), len(held.bins))
-        self.n, self.k, self.mean_confidence = (
-            np.array([getattr(each, name) for each in counts], dtype=np.float64).reshape(shape)
-            for name in ("n", "k", "mean_confidence")
-        )
+        columns = ([getattr(each, name) for each in counts] for name in ("n", "k", "mean_confidence"))
+        self.n, self.k, self.mean_confidence = (np.array(each, np.float64).reshape(shape) for each in columns)
 
     def cumulative(self) -> "_Stacked":
         """Change the counts of each window to those of all windows up to it."""

@@ -151,8 +151,6 @@ def labels_needed(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import bayescal as bc
     >>> rng = np.random.default_rng(1)
     >>> confidence = rng.random(300)
     >>> pilot = bc.BinnedCounts.from_arrays(rng.random(300) < confidence, confidence, bins=5)

@@ -166,8 +166,6 @@ def checks_needed(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import bayescal as bc
     >>> rng = np.random.default_rng(1)
     >>> confidence = rng.random(2000)
     >>> right = rng.random(2000) < 0.2 + 0.5 * confidence

@@ -169,13 +169,8 @@ class CalibrationPosterior(Metric):
         self.add_state("marks", torch.zeros(5, dtype=torch.int64), dist_reduce_fx="sum")
         # the rule by which rows are counted: `MetricCollection` shares the states of metrics whose states are equal
         counted = (
-            self.task,
-            self.logits,
-            self.ignore_index,
-            self.num_classes,
-            self.bins.closed,
-            *self.bins.edges.tolist(),
-        )
+            self.task, self.logits, self.ignore_index, self.num_classes, self.bins.closed, *self.bins.edges.tolist(),
+        )  # fmt: skip
         number = int.from_bytes(sha256(repr(counted).encode()).digest()[:7])
         self.add_state("settings", torch.tensor(number), dist_reduce_fx=_equal)
         self._edges: dict[Any, tuple[Tensor, Tensor]] = {}
@@ -450,11 +445,17 @@ class CalibrationPosterior(Metric):
         infinite = np.zeros_like(cells)
         infinite[0, -1], infinite[1, 0] = marks[:2]
         return BinnedCounts(
-            self.bins, cells, weight, deviation, deviation_sq.sum(axis=0), weight_sq, TASKS[self.task],
+            self.bins,
+            cells,
+            weight,
+            deviation,
+            deviation_sq.sum(axis=0),
+            weight_sq,
+            TASKS[self.task],
             LossSums(total_loss(self.bins.midpoints, weight, deviation, deviation_sq), loss_sq),
             LossSums(log, log_sq, infinite),
             reading=Reading(not_above_half=int(marks[3]), like_probabilities=int(marks[4])),
-        )  # fmt: skip
+        )
 
 
 def _equal(settings: Tensor) -> Tensor:

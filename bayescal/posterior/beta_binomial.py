@@ -8,10 +8,8 @@ from scipy.special import betainc, erf, expit, gammaln, log_expit, xlog1py, xlog
 
 from bayescal._arrays import Floats
 
-#: Below this kappa + n, differences of log Gamma are accurate to 1e-9, and fast.
-DIRECT = 3e5
-#: If both Beta parameters exceed this, the Beta is nearly Normal.
-NARROW = 1e5
+DIRECT = 3e5  #: Below this kappa + n, differences of log Gamma are accurate to 1e-9, and fast.
+NARROW = 1e5  #: If both Beta parameters exceed this, the Beta is nearly Normal.
 #: Logits are clipped to this absolute value; beyond it, float64 cannot distinguish the probability from 0 or 1.
 FARTHEST_LOGIT = 300.0
 HALF_LOG_2PI = 0.5 * np.log(2 * np.pi)

@@ -17,8 +17,7 @@ from bayescal.stats.contract import Counts, require_counts
 
 FORMULAS = ("corrected", "original")
 #: Ranges of prior parameters within which draws and their sums are accurate in float64.
-ALPHA_RANGE = (1e-12, 1e12)
-SD_RANGE = (1e-6, 1e6)
+ALPHA_RANGE, SD_RANGE = (1e-12, 1e12), (1e-6, 1e6)
 #: Prior pseudo-rows per cell of each named prior, given the number of bins M.
 PRIORS = {
     "perks": lambda n_bins: 1 / (2 * n_bins),
@@ -304,7 +303,6 @@ def dirichlet_posterior(
 
     Examples
     --------
-    >>> import bayescal as bc
     >>> counts = bc.BinnedCounts.from_arrays([0, 1, 1, 0], [0.2, 0.7, 0.8, 0.9], bins=2)
     >>> posterior = bc.dirichlet_posterior(counts, alpha="jeffreys")
     >>> posterior.accuracy_mean()

@@ -1,6 +1,6 @@
 """Joint posteriors of several quantities: correlations from joint counts, and draws that are reordered to have them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -8,24 +8,21 @@ import numpy as np
 from bayescal import _checks
 from bayescal._arrays import Floats
 from bayescal.draws import BinDraws
-from bayescal.stats.contract import Paired
+from bayescal.stats.contract import Paired, Pairs
 
-#: Correlation of the residuals of two linear fits = (similarity of the gap profiles) ** this power.
-LIKENESS_POWER = 4
-#: Relative ridge penalty of the linear fits; with it, bins whose draws do not vary get coefficients of 0.
-RIDGE = 1e-9
+LIKENESS_POWER = 4  #: Correlation of the residuals of two linear fits = (similarity of the gap profiles) ** this power.
+RIDGE = 1e-9  #: Relative ridge penalty of the linear fits; with it, bins whose draws do not vary get coefficients of 0.
 #: Correlations above 1 minus this are set to 1, so that rounding does not separate two names of one classifier.
 SAME = 1e-9
 #: Eigenvalues below this are set to 0; rounding would otherwise separate perfectly correlated quantities.
 ROUNDING = 1e-12
-#: Draws that are made correlated at a time.
-ROWS = 512
+ROWS = 512  #: Draws that are made correlated at a time.
 #: Share of the variance of the errors that all classes of a classifier have in common, besides the correlation over
 #: rows. A cause of over-confidence in one class often acts on all classes; posteriors of single classes cannot show it.
 COMMON_CAUSE = 0.3
 
 
-def correlation(values: Sequence[Floats], bins: Sequence[BinDraws], pairs: Mapping[tuple[int, int], Paired]) -> Floats:
+def correlation(values: Sequence[Floats], bins: Sequence[BinDraws], pairs: Pairs) -> Floats:
     r"""Estimate the correlation between the posteriors of one estimand of several classifiers, from joint counts.
 
     `values` are draws of the estimand of each classifier, shape (n_draws,), each from its own posterior, and `bins` the
@@ -72,8 +69,8 @@ def _linear(values: Floats, bins: BinDraws) -> _Fit:
     centred = values - values.mean()
     total = float(centred @ centred)
     if total == 0:
-        size = features.shape[1] // 2
-        return _Fit(np.zeros(size), np.zeros(size), 0.0)
+        none = np.zeros(mass.shape[1])
+        return _Fit(none, none, 0.0)
     # scale each column, so that the ridge penalty acts equally on rare and on common bins
     scale = np.sqrt((features**2).sum(axis=0))
     scaled = features / np.where(scale > 0, scale, 1.0)
@@ -111,8 +108,7 @@ def symmetric_root(matrix: Floats) -> Floats:
     Unlike the signs of eigenvectors, it does not depend on the last digits of sums.
     """
     values, vectors = np.linalg.eigh(matrix)
-    root: Floats = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
-    return root
+    return (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
 
 
 def with_common_cause(correlation: Floats) -> Floats:

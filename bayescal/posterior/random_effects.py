@@ -7,8 +7,7 @@ import numpy as np
 
 from bayescal._arrays import Floats, Generator
 
-#: Degrees of freedom of the half-t prior of the standard deviation between data sets.
-DEGREES = 4.0
+DEGREES = 4.0  #: Degrees of freedom of the half-t prior of the standard deviation between data sets.
 #: Ends of the grid of the standard deviation in units of its prior scale, and number of nodes, equidistant in its
 #: logarithm.
 LOWEST, HIGHEST, NODES = 1e-6, 100.0, 600
@@ -79,8 +78,7 @@ class RandomEffectsPosterior:
         """Probability of each node, shape (n_problems, n_nodes); rows add up to 1."""
         log_density = self._given_spread[2]
         density = np.exp(log_density - log_density.max(axis=1, keepdims=True))
-        share: Floats = density / density.sum(axis=1, keepdims=True)
-        return share
+        return density / density.sum(axis=1, keepdims=True)
 
     @property
     def mean_moments(self) -> tuple[Floats, Floats]:
@@ -93,8 +91,7 @@ class RandomEffectsPosterior:
     @property
     def spread_mean(self) -> Floats:
         """Posterior mean of the standard deviation between data sets, shape (n_problems,)."""
-        expected: Floats = self.probabilities @ np.exp(self.log_spread)
-        return expected
+        return self.probabilities @ np.exp(self.log_spread)
 
     def sample(self, n_draws: int, rng: Generator, *, common: bool = False) -> tuple[Floats, Floats, Floats]:
         """Draw the mean, the standard deviation between data sets, and the difference on a new data set.

@@ -49,7 +49,6 @@ class Answers:
 
     Examples
     --------
-    >>> import bayescal as bc
     >>> bc.read.Answers([1, 0, 1], [0.9, 0.8, 0.6])
     Answers(3 answers to 3 questions, 1 subject, 1 model, 1 epoch; 2 right)
     """
@@ -116,7 +115,6 @@ class Answers:
 
         Examples
         --------
-        >>> import bayescal as bc
         >>> answers = bc.read.Answers([1, 0], [0.9, 0.8], question=["q", "q"], model=["a", "b"])
         >>> {name: each.accuracy for name, each in answers.by_model().items()}
         {'a': 1.0, 'b': 0.0}
@@ -151,7 +149,6 @@ class Answers:
 
         Examples
         --------
-        >>> import bayescal as bc
         >>> list(bc.read.Answers([1, 0], [0.9, 0.8], question=["a", "a"], epoch=[1, 2]).rows())
         ['y_true', 'y_prob', 'target', 'cluster']
         """
@@ -254,7 +251,6 @@ def matched(answers: Any, *, by: str | None = None, unmatched: str = "refuse") -
 
     Examples
     --------
-    >>> import bayescal as bc
     >>> a = bc.read.Answers([1, 0, 1], [0.9, 0.8, 0.6], question=["x", "y", "z"])
     >>> b = bc.read.Answers([1, 1, 0], [0.7, 0.9, 0.9], question=["z", "y", "x"])
     >>> rows = bc.read.matched({"a": a, "b": b})
@@ -325,7 +321,6 @@ def judged(answers: Answers, checked: Answers) -> dict[str, Any]:
 
     Examples
     --------
-    >>> import bayescal as bc
     >>> answers = bc.read.Answers([1, 0, 1], [0.9, 0.8, 0.6], question=["x", "y", "z"])
     >>> checked = bc.read.Answers([0], [0.6], question=["z"])
     >>> bc.read.judged(answers, checked)["y_true"]
@@ -464,8 +459,7 @@ def settled(
     outside = (confidence < 0) | (confidence > 1)
     if outside.any():
         i = int(np.argmax(outside))
-        key = _place(data["question"][i], int(data["epoch"][i]))
-        shares = (confidence > 0) & (confidence < 1)
+        key, shares = _place(data["question"][i], int(data["epoch"][i])), (confidence > 0) & (confidence < 1)
         percentages = 10 < confidence.max() <= 100 and confidence.min() >= 0 and not shares.any()
         raise ValueError(
             f"confidences must lie in [0, 1]; {int(outside.sum())} of {len(grade)} do not, first {confidence[i]:g} of "

@@ -97,10 +97,7 @@ def json_records(path: Path) -> dict[int, dict[str, Any]]:
 
 
 def value_at(record: Any, steps: str) -> Any:
-    """Return the value at a path of keys and indexes of lists, joined by dots; None if there is none.
-
-    Keys may contain dots.
-    """
+    """Return the value at a path of keys (which may contain dots) and indexes of lists, joined by dots; else None."""
     first, dot, rest = steps.partition(".")
     if isinstance(record, list | tuple):
         inside = record[int(first)] if first.isdecimal() and int(first) < len(record) else None

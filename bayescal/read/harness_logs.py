@@ -93,7 +93,6 @@ def lm_eval(
     Examples
     --------
     >>> import json, pathlib, tempfile
-    >>> import bayescal as bc
     >>> folder = pathlib.Path(tempfile.mkdtemp())
     >>> line = {"doc_id": 0, "target": "1", "filtered_resps": [["-2.5", "False"], ["-1.0", "True"]], "acc": 1.0}
     >>> _ = (folder / "samples_law_2026-07-01T12-00-00.jsonl").write_text(json.dumps(line))

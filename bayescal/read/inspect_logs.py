@@ -87,7 +87,6 @@ def inspect(
     Examples
     --------
     >>> import json, pathlib, tempfile
-    >>> import bayescal as bc
     >>> sample = {"id": 1, "output": {"completion": "Oslo. Confidence: 90%"}, "scores": {"match": {"value": "C"}}}
     >>> log = {"status": "success", "eval": {"task": "capitals", "model": "a"}, "samples": [sample]}
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "log.json"

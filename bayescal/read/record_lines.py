@@ -78,7 +78,6 @@ def json_lines(
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> import bayescal as bc
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "answers.jsonl"
     >>> _ = path.write_text('{"grade": "C", "sure": "80%"}\n{"grade": "N"}\n')
     >>> answers = bc.read.json_lines(path, correct="grade", confidence="sure", abstain="drop")

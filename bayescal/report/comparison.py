@@ -182,8 +182,7 @@ def draw_probabilities(ax: "Axes", probabilities: Floats, titles: list[str], col
     if n_columns <= WRITTEN:
         for r, c, value, fill in zip(row.tolist(), column.tolist(), p.tolist(), tint, strict=True):
             if value >= EMPTY:
-                written = _render.probability(value).removeprefix("= ")
-                color = drawing.text_on(ax, fill)
+                written, color = _render.probability(value).removeprefix("= "), drawing.text_on(ax, fill)
                 ax.text(
                     c, r, written, ha="center", va="center", fontsize=drawing.SMALLER, color=color, gid="probability"
                 )
@@ -248,8 +247,6 @@ def plot_comparison(
 
     Examples
     --------
-    >>> import bayescal as bc
-    >>> from matplotlib.figure import Figure
     >>> comparison = bc.compare([0, 1, 1, 0], {"a": [0.2, 0.4, 0.7, 0.9], "b": [0.3, 0.4, 0.6, 0.7]}, rng=1)
     >>> ax = bc.plot_comparison(comparison, Figure().subplots())
     >>> len(ax.child_axes)

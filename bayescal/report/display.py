@@ -8,6 +8,7 @@ from bayescal import _checks, _render
 from bayescal._arrays import Array, Axes, Figure, Line2D, SubFigure
 from bayescal._invalid import quoted
 from bayescal._meant import public
+from bayescal._synonyms import BINNINGS as STRATEGIES
 from bayescal.analyses.one import DEFAULT_MODEL
 from bayescal.data.columns import class_numbers, column, own_hints
 from bayescal.data.frames import column_names, same_rows, to_array
@@ -18,8 +19,6 @@ from bayescal.report.overlay import add_evaluation, known_properties
 from bayescal.results.evaluation import Evaluation
 from bayescal.stats.bins import Bins
 
-#: scikit-learn's names of the ways to choose edges.
-STRATEGIES = {"uniform": "equal-width", "quantile": "equal-mass"}
 #: Pairs of labels whose second label is positive if `pos_label` is not given, as in scikit-learn.
 PAIRS = ((0, 1), (-1, 1))
 
@@ -76,9 +75,6 @@ class CalibrationDisplay:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import bayescal as bc
-    >>> from matplotlib.figure import Figure
     >>> rng = np.random.default_rng(1)
     >>> p = rng.random(1000)
     >>> y = np.where(rng.random(1000) < p, "yes", "no")
@@ -238,8 +234,6 @@ class CalibrationDisplay:
 
         Examples
         --------
-        >>> import bayescal as bc
-        >>> from matplotlib.figure import Figure
         >>> from sklearn.datasets import load_breast_cancer
         >>> from sklearn.naive_bayes import GaussianNB
         >>> X, y = load_breast_cancer(return_X_y=True)
@@ -308,8 +302,6 @@ class CalibrationDisplay:
 
         Examples
         --------
-        >>> import bayescal as bc
-        >>> from matplotlib.figure import Figure
         >>> display = bc.CalibrationDisplay.from_predictions(
         ...     [-1, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], n_bins=2, rng=1, ax=Figure().subplots()
         ... )

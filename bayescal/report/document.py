@@ -79,15 +79,11 @@ def _(result: ClasswiseEvaluation, parameters: Parameters = NO_PARAMETERS) -> di
 def _(result: GroupedEvaluation, parameters: Parameters = NO_PARAMETERS) -> dict[str, Any]:
     """Return also ``by``, the name of the column; ``overall`` and ``groups``, each with its table and its bins.
 
-    Groups stand in the order in which they are printed, the one with the largest ECE first.
-
-    ``pooling`` states how the groups borrow strength from each other, and ``heterogeneity`` the standard deviation of
-    the ECE over the groups (null without partial pooling, or if only one group has rows). Each group has its label, the
-    name under which it is printed, the probability that its error is the largest, and the seed that reproduces its
-    evaluation.
+    Groups stand in the order of `GroupedEvaluation.in_order`. ``heterogeneity`` is the standard deviation of the ECE
+    over the groups (null without partial pooling, or if only one group has rows). Each group has its label, the name
+    under which it is printed, the probability that its error is the largest, and the seed of its evaluation.
     """
-    largest = result.p_largest()
-    names = dict(zip(result.groups, result.names, strict=True))
+    largest, names = result.p_largest(), dict(zip(result.groups, result.names, strict=True))
     groups = [
         {"label": label, "name": names[label], "p_largest": largest[label], "seed": str(result.seeds[label])}
         | whole_evaluation(result[label])
@@ -131,14 +127,11 @@ def _(
         row |= {"question": evaluation.question, **whole_evaluation(evaluation)}
     return {
         **with_intervals(COMPARISON_SCHEMA, comparison, parameters),
-        "spec": comparison.specification(estimand=estimand),
-        "sentence": comparison.sentence(PROB, estimand=estimand),
+        "spec": comparison.specification(estimand=estimand), "sentence": comparison.sentence(PROB, estimand=estimand),
         "models": comparison._measures(PROB),
-        "estimand": {"name": record.name, "title": record.title, "better": record.better},
-        "differences": differences,
-        "classifiers": classifiers,
-        "seeds": {"order": str(comparison.order_seed)},
-    }
+        "estimand": {"name": record.name, "title": record.title, "better": record.better}, "differences": differences,
+        "classifiers": classifiers, "seeds": {"order": str(comparison.order_seed)},
+    }  # fmt: skip
 
 
 @document_of.register
@@ -215,9 +208,15 @@ def bin_table(evaluation: Evaluation) -> list[dict[str, Any]]:
     counts = evaluation.counts
     ends = np.where(counts.occupied, Draws(evaluation.bin_draws.accuracy).interval(PROB), np.nan)
     columns = {
-        "low": counts.bins.edges[:-1], "high": counts.bins.edges[1:], "n": counts.n, "k": counts.k,
-        "mean_confidence": counts.mean_confidence, "accuracy": evaluation._observed_accuracy,
-        "accuracy_low": ends[0], "accuracy_high": ends[1], **evaluation._bin_columns(),
-    }  # fmt: skip
+        "low": counts.bins.edges[:-1],
+        "high": counts.bins.edges[1:],
+        "n": counts.n,
+        "k": counts.k,
+        "mean_confidence": counts.mean_confidence,
+        "accuracy": evaluation._observed_accuracy,
+        "accuracy_low": ends[0],
+        "accuracy_high": ends[1],
+        **evaluation._bin_columns(),
+    }
     rows = zip(*(np.asarray(column).tolist() for column in columns.values()), strict=True)
     return [dict(zip(columns, row, strict=True)) for row in rows]

@@ -1,5 +1,6 @@
 """Colours, axes, headlines and space that all plots share."""
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -337,8 +338,6 @@ def _columns(labels: Sequence[str], room: int) -> int:
 
 def titled(ax: "Axes", title: str, paragraphs: Sequence[str], *, above: float, small: bool = False) -> None:
     """Write a title, and paragraphs below it in smaller type, all wrapped, `above` points above the axes."""
-    import textwrap
-
     size = TINY - 0.5 if small else SMALLER
     lines = [line for words in paragraphs for line in textwrap.wrap(_render.visible(words), characters(ax, size))]
     ax.annotate(

@@ -1,6 +1,7 @@
 """Whole figures of evaluations or of a comparison, which pyplot does not manage."""
 
 from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
 
@@ -9,6 +10,7 @@ from bayescal._arrays import Figure
 from bayescal.report.comparison import plot_comparison
 from bayescal.report.forest import forest_height, plot_forest, row_names, rows_height
 from bayescal.report.over_datasets import TOTALS, plot_over_datasets
+from bayescal.report.page_content import drawn
 from bayescal.report.posterior import plot_posterior
 from bayescal.report.reliability import plot_reliability
 from bayescal.results.classwise import ClasswiseEvaluation
@@ -43,31 +45,17 @@ def picture(evaluations: Mapping[str, Evaluation | ClasswiseEvaluation]) -> "Fig
 
 def groups_picture(grouped: GroupedEvaluation) -> "Figure":
     """Draw `bayescal.plot_forest` of the groups in a figure that pyplot does not manage."""
-    _packages.require("matplotlib")
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6.6, min(1.6 + rows_height(row_names(grouped)), 40.0)), layout="tight")
-    plot_forest(grouped, figure.subplots())
-    return figure
+    return drawn(partial(plot_forest, grouped), 6.6, min(1.6 + rows_height(row_names(grouped)), 40.0))
 
 
 def comparison_picture(comparison: Comparison, estimand: str) -> "Figure":
     """Draw `bayescal.plot_comparison` in a figure that pyplot does not manage."""
-    _packages.require("matplotlib")
-    from matplotlib.figure import Figure
-
     height = rows_height(comparison.names)
     size = (6.6, 4.7 + height) if len(comparison.names) == 2 else (9.0, min(2.4 + 2 * height, 20.0))
-    figure = Figure(figsize=size, layout="tight")
-    plot_comparison(comparison, figure.subplots(), estimand=estimand)
-    return figure
+    return drawn(partial(plot_comparison, comparison, estimand=estimand), *size)
 
 
 def over_datasets_picture(result: ComparisonOverDatasets, estimand: str) -> "Figure":
     """Draw `bayescal.plot_over_datasets` in a figure that pyplot does not manage."""
-    from matplotlib.figure import Figure
-
     rows = [*result.datasets, *TOTALS] if len(result) == 2 else list(result.names)
-    figure = Figure(figsize=(6.6, 1.4 + forest_height(rows)), layout="tight")
-    plot_over_datasets(result, figure.subplots(), estimand=estimand)
-    return figure
+    return drawn(partial(plot_over_datasets, result, estimand=estimand), 6.6, 1.4 + forest_height(rows))

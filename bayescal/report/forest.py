@@ -114,8 +114,6 @@ def plot_forest(
 
     Examples
     --------
-    >>> import bayescal as bc
-    >>> from matplotlib.figure import Figure
     >>> grouped = bc.evaluate([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], by=["m", "f", "f", "m"], bins=2, rng=1)
     >>> ax = bc.plot_forest(grouped, Figure().subplots())
     >>> [label.get_text() for label in ax.get_yticklabels()]
@@ -129,8 +127,7 @@ def plot_forest(
     rows = every.take(chosen)
     ax = drawing.axes_or_new(ax, figsize=(6.0, 1.1 + forest_height(rows.names)))
     small = drawing.is_small(ax, *ROOM)
-    line = _checks.color("reference_color", reference_color, drawing.palette(ax).grey)
-    labels = list(evaluations)
+    line, labels = _checks.color("reference_color", reference_color, drawing.palette(ax).grey), list(evaluations)
     colours = [*drawing.colors_by_name(color, labels, [drawing.palette(ax).blue] * len(labels)), line]
     colours = [colours[at] for at in chosen]
     if shown.total:
@@ -273,8 +270,7 @@ def _rows_of(evaluations: Any) -> list[tuple[str, Evaluation]]:
 
 def draw_forest(ax: "Axes", rows: Forest, colours: Sequence[str], *, small: bool = False) -> int:
     """Draw dots and bars of rows 0, 1, ... from the top, with names at the left; return the step of `name_rows`."""
-    place = np.arange(len(rows))
-    thin = min(1.0, (25 / max(len(rows), 1)) ** 0.5)
+    place, thin = np.arange(len(rows)), min(1.0, (25 / max(len(rows), 1)) ** 0.5)
     ax.hlines(place, rows.low, rows.high, colors=list(colours), linewidth=1.6 * thin, gid="interval", zorder=3)
     ax.hlines(place, rows.inner_low, rows.inner_high, colors=list(colours), linewidth=5 * thin, gid="inner", zorder=3)
     ax.scatter(

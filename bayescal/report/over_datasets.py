@@ -71,8 +71,6 @@ def plot_over_datasets(
 
     Examples
     --------
-    >>> import bayescal as bc
-    >>> from matplotlib.figure import Figure
     >>> rows = {"one": ([0, 1, 1], {"A": [0.2, 0.4, 0.7], "B": [0.1, 0.1, 0.9]})}
     >>> rows["other"] = [0, 0, 1], {"A": [0.3, 0.4, 0.7], "B": [0.1, 0.2, 0.9]}
     >>> ax = bc.plot_over_datasets(bc.compare_over_datasets(rows, bins=2, rng=1), Figure().subplots())

@@ -1,5 +1,6 @@
 """Several evaluations in one reliability diagram, which can be added one at a time."""
 
+import textwrap
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -115,8 +116,7 @@ def add_evaluation(
     below_color: Any = None,
 ) -> "Line2D":
     """Add an evaluation to the diagram on axes, which is prepared if needed; return the line through its points."""
-    points = diagrams.reliability_points(evaluation, prob)
-    diagram = getattr(ax, STATE, None)
+    points, diagram = diagrams.reliability_points(evaluation, prob), getattr(ax, STATE, None)
     if diagram is not None and diagram.below not in ax.child_axes:  # the user has cleared the axes
         ax.set_axes_locator(None)  # type: ignore[arg-type]  # None is the default
         diagram = None
@@ -260,8 +260,6 @@ def _draw(ax: "Axes", diagram: Diagram, new: Shown) -> None:
 
 def _legend(ax: "Axes", diagram: Diagram) -> None:
     """Write the legend above the axes, below what all evaluations have in common."""
-    import textwrap
-
     size = drawing.TINY if diagram.small else drawing.SMALL
     smaller = drawing.TINY - 0.5 if diagram.small else drawing.SMALLER
     words = [] if diagram.small else [_in_common([each.evaluation for each in diagram.shown])]

@@ -23,7 +23,7 @@ from bayescal.report.tables import Table
 #: Colours of text and background while a figure is drawn, which nothing else has.
 INK, PAPER = "#0a0b0c", "#f9fafb"
 #: Colours of a figure -> names of the colours of the page, in its style sheet.
-COLOURS = {BLUE: "blue", ORANGE: "orange", SKY: "sky", GREY: "grey", INK: "ink", PAPER: "paper"}
+COLOURS = {BLUE.lower(): "blue", ORANGE.lower(): "orange", SKY.lower(): "sky", GREY: "grey", INK: "ink", PAPER: "paper"}
 STYLE: Any = {
     "svg.fonttype": "none",  # text remains text, which can be searched, and in which the browser finds all characters
     "font.sans-serif": ["DejaVu Sans"],
@@ -47,8 +47,7 @@ def inline_svg(draw: Callable[[], "Figure"], prefix: str) -> "Markup":
     from markupsafe import Markup
     from matplotlib import style
 
-    written = StringIO()
-    default = style.context("default", after_reset=True)
+    written, default = StringIO(), style.context("default", after_reset=True)
     with _STYLED, default, mpl.rc_context(STYLE | {"svg.hashsalt": prefix}), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from")  # the browser has fonts for it
         draw().savefig(written, format="svg", metadata={"Date": None})
@@ -77,11 +76,7 @@ def _styled(name: str, value: str) -> str:
     if name not in ("style", "fill", "stroke"):
         return value
     value = value.replace("'DejaVu Sans'", FONTS)
-    return _COLOUR.sub(lambda match: f"var(--{COLOURS[_known(match[0])]})", value)
-
-
-def _known(colour: str) -> str:
-    return next(each for each in COLOURS if each.lower() == colour.lower())
+    return _COLOUR.sub(lambda match: f"var(--{COLOURS[match[0].lower()]})", value)
 
 
 def _rename(root: ElementTree.Element, prefix: str) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial, singledispatch
 from typing import Any
 
-from bayescal import _presented, _render
+from bayescal import _packages, _presented, _render
 from bayescal._arrays import Axes, Figure
 from bayescal.estimands.registry import EstimandLike, as_scalar
 from bayescal.report import tables
@@ -81,6 +81,7 @@ def captioned(words: str, of: str) -> str:
 
 def drawn(plot: "Callable[[Axes], Any]", width: float, height: float) -> "Figure":
     """Draw a plot in a figure of its own, which pyplot does not manage."""
+    _packages.require("matplotlib")
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), layout="tight")
@@ -152,8 +153,7 @@ def _(result: GroupedEvaluation) -> Content:
 
 @content.register
 def _(result: BinSensitivity) -> Content:
-    sheet = result.sheet(whole=True)
-    first = next(iter(result.evaluations.values()))
+    sheet, first = result.sheet(whole=True), next(iter(result.evaluations.values()))
     picture = Picture("Intervals by number of bins", partial(drawn, partial(plot_bin_sensitivity, result), WIDTH, 4.4))
     return Content("Choice of bins", sheet, [one_table("Choices of bins", sheet)], first._row_numbers(), [picture])
 
@@ -186,8 +186,7 @@ def _(result: CorpDecomposition | MurphyDecomposition) -> Content:
 def _(result: ScoreComparison) -> Content:
     sheet = result.sheet(whole=True)
     shown = [Table("Differences", sheet.header, sheet.rows, result.key), tables.scores(result)]
-    first = result[result.names[0]]
-    height = 1.2 + rows_height(tuple(map(_render.name, result)))
+    first, height = result[result.names[0]], 1.2 + rows_height(tuple(map(_render.name, result)))
     picture = Picture(
         f"{capital(first.name)} of each classifier",
         partial(drawn, partial(draw_scores, scores=result.scores), 1.3 * WIDTH, height),

@@ -70,8 +70,6 @@ def plot(result: Any, ax: "Axes | None" = None, **options: Any) -> "Axes":
 
     Examples
     --------
-    >>> import bayescal as bc
-    >>> from matplotlib.figure import Figure
     >>> ev = bc.evaluate([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], bins=2, rng=1)
     >>> ax = bc.plot(ev, Figure().subplots())
     >>> ax.get_ylabel()
@@ -118,8 +116,7 @@ def _(result: ScoreComparison, ax: "Axes | None" = None, *, prob: float = 0.95) 
 
 @drawn_by_type.register(WorstRegret)
 def _(result: WorstRegret, ax: "Axes | None" = None, *, prob: float = 0.95, simultaneous: bool = False) -> Any:
-    prob = _checks.fraction("prob", prob)
-    ax = drawing.axes_or_new(ax, figsize=(6.4, 4.2))
+    prob, ax = _checks.fraction("prob", prob), drawing.axes_or_new(ax, figsize=(6.4, 4.2))
     small, colours = drawing.is_small(ax, 4.2, 3.2), drawing.palette(ax)
     curved = simultaneous and len(result.thresholds) > 1
     low, high = result.regret.band(prob) if curved else result.regret.interval(prob)
@@ -144,7 +141,6 @@ def _(result: WorstRegret, ax: "Axes | None" = None, *, prob: float = 0.95, simu
 
 
 def _scores(scores: Mapping[str, MultiClassScore], ax: "Axes | None", prob: float) -> Any:
-    prob = _checks.fraction("prob", prob)
-    ax = drawing.axes_or_new(ax, figsize=(6.4, 1.6 + 0.4 * len(scores)))
+    prob, ax = _checks.fraction("prob", prob), drawing.axes_or_new(ax, figsize=(6.4, 1.6 + 0.4 * len(scores)))
     draw_scores(ax, scores, prob)
     return ax

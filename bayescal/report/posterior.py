@@ -94,11 +94,9 @@ def posterior_shapes(
     if isinstance(evaluation, Evaluation) and prior and evaluation.counts.n_rows:
         beside = density_of(evaluation.under_prior().ece, prob)
     return PosteriorShapes(
-        posterior=density_of(evaluation.ece, prob),
-        prior=beside,
-        null=density_of(evaluation.null, prob) if has_null else None,
-        plug_in=evaluation.plug_in,
-    )
+        posterior=density_of(evaluation.ece, prob), prior=beside,
+        null=density_of(evaluation.null, prob) if has_null else None, plug_in=evaluation.plug_in,
+    )  # fmt: skip
 
 
 @public
@@ -145,15 +143,12 @@ def plot_posterior(
 
     Examples
     --------
-    >>> import bayescal as bc
-    >>> from matplotlib.figure import Figure
     >>> ev = bc.evaluate([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], bins=2, model="dirichlet", rng=1)
     >>> ax = bc.plot_posterior(ev, Figure().subplots())
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['posterior', 'if calibrated']
     """
-    shapes = posterior_shapes(evaluation, prob, prior=prior)
-    ax = drawing.axes_or_new(ax, figsize=(6.0, 3.8))
+    shapes, ax = posterior_shapes(evaluation, prob, prior=prior), drawing.axes_or_new(ax, figsize=(6.0, 3.8))
     from matplotlib.ticker import MaxNLocator  # `axes_or_new` says if matplotlib is not installed
 
     small = drawing.is_small(ax, *ROOM)
@@ -179,7 +174,8 @@ def plot_posterior(
     right = max(right, 1.06 * np.nan_to_num(shapes.plug_in), 1e-6)
     ax.set(xlim=(-0.02 * right, right), ylim=(bases[-1] - 0.3, 1.3))
     key = f"dot: mean, bar: {100 * prob:g} % interval"
-    ax.set_xlabel(f"ECE; {key}" if small else f"{_quantity(evaluation)}\n{key}")
+    quantity = "classwise ECE" if isinstance(evaluation, ClasswiseEvaluation) else "Expected Calibration Error (ECE)"
+    ax.set_xlabel(f"ECE; {key}" if small else f"{quantity}\n{key}")
     ax.xaxis.set_major_locator(MaxNLocator(3 if small else 5, steps=[1, 2, 2.5, 5, 10]))
     ax.xaxis.set_major_formatter("{x:.4g}")  # otherwise a common factor in the corner would overlap the label
     ax.set_yticks(bases, [_row_name(name, density) for name, density, _, _ in rows])
@@ -193,10 +189,6 @@ def plot_posterior(
     return drawing.finished(ax, small=small)
 
 
-def _quantity(evaluation: Evaluation | ClasswiseEvaluation) -> str:
-    return "classwise ECE" if isinstance(evaluation, ClasswiseEvaluation) else "Expected Calibration Error (ECE)"
-
-
 def _row_name(name: str, density: Density) -> str:
     """Return the name of a row, with the probability of exactly 0 if it is positive."""
     at_zero = 100 * density.stem_pr[density.stem_x == 0].sum()
@@ -207,7 +199,13 @@ def _draw_plug_in(ax: "Axes", plug_in: float, right: float, color: str) -> None:
     ax.axvline(plug_in, color=color, linewidth=1.5, linestyle="--")
     on_left = plug_in > right / 2
     ax.annotate(
-        f"plug-in {_render.number(plug_in)}", (plug_in, 1), xycoords=("data", "axes fraction"),
-        xytext=(-4 if on_left else 4, -2), textcoords="offset points",
-        ha="right" if on_left else "left", va="top", color=color, fontsize=drawing.SMALL,
-    )  # fmt: skip
+        f"plug-in {_render.number(plug_in)}",
+        (plug_in, 1),
+        xycoords=("data", "axes fraction"),
+        xytext=(-4 if on_left else 4, -2),
+        textcoords="offset points",
+        ha="right" if on_left else "left",
+        va="top",
+        color=color,
+        fontsize=drawing.SMALL,
+    )

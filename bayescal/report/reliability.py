@@ -98,8 +98,6 @@ def plot_reliability(
 
     Examples
     --------
-    >>> import bayescal as bc
-    >>> from matplotlib.figure import Figure
     >>> ev = bc.evaluate([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], bins=2, rng=1)
     >>> ax = bc.plot_reliability(ev, Figure().subplots())
     >>> ax.get_ylabel()
@@ -138,8 +136,7 @@ def _plot_apart(
     named: Mapping[str, Evaluation], titles: Sequence[str], ax: Any, prob: float, color: Any, colors: dict[str, Any]
 ) -> Array:
     """Draw each evaluation on axes of its own, with common limits."""
-    prob = _checks.fraction("prob", prob)
-    axes = _axes_for(list(named), ax)
+    prob, axes = _checks.fraction("prob", prob), _axes_for(list(named), ax)
     main = drawing.colors_by_name(color, list(named), [drawing.palette(each).blue for each in axes])
     scales = diagram.common_scales([diagram.reliability_points(each, prob) for each in named.values()])
     for each, evaluation, title, main_color in zip(axes, named.values(), titles, main, strict=True):
@@ -211,8 +208,7 @@ def _plot_several(
     named: Mapping[str, Evaluation], ax: "Axes | None", prob: float, color: Any, colors: dict[str, Any]
 ) -> "Axes":
     """Draw several evaluations in one diagram."""
-    prob = _checks.fraction("prob", prob)
-    ax = drawing.axes_or_new(ax, figsize=(5.6, 6.4))
+    prob, ax = _checks.fraction("prob", prob), drawing.axes_or_new(ax, figsize=(5.6, 6.4))
     diagram.require_undivided(ax)
     cycle = drawing.palette(ax).cycle
     main = drawing.colors_by_name(color, list(named), [cycle[i % len(cycle)] for i in range(len(named))])

@@ -69,16 +69,13 @@ def plot_bin_sensitivity(
 
     Examples
     --------
-    >>> import bayescal as bc
-    >>> from matplotlib.figure import Figure
     >>> result = bc.bin_sensitivity([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], n_bins=(1, 2), rng=1)
     >>> ax = bc.plot_bin_sensitivity(result, Figure().subplots())
     >>> [label.get_text() for label in ax.get_xticklabels()]
     ['1', '2']
     """
     _checks.instance("result", result, BinSensitivity, "; make one with `bayescal.bin_sensitivity(y_true, y_prob)`.")
-    prob = _checks.fraction("prob", prob)
-    ax = drawing.axes_or_new(ax, figsize=(6.4, 4.0))
+    prob, ax = _checks.fraction("prob", prob), drawing.axes_or_new(ax, figsize=(6.4, 4.0))
     small = drawing.is_small(ax, *ROOM)
     numbers, all_series = series(result, prob)
     colours = drawing.colors_by_name(
@@ -153,8 +150,6 @@ def plot_model_sensitivity(
 
     Examples
     --------
-    >>> import bayescal as bc
-    >>> from matplotlib.figure import Figure
     >>> ev = bc.evaluate([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], bins=2, rng=1)
     >>> ax = plot_model_sensitivity(ev.sensitivity(priors={}), Figure().subplots())
     >>> [label.get_text() for label in ax.get_yticklabels()]

@@ -50,7 +50,7 @@ def difference_rows(comparison: Comparison, estimand: Estimand) -> list[tuple[st
 
 def difference_key(comparison: Comparison, estimand: Estimand, option: str = "") -> str:
     """Return the meaning of the columns `DIFFERENCES`; `option` follows the width of practical equivalence."""
-    name, rope, axis = estimand.words(_target(comparison)), f"{comparison.rope:g}", comparison.axis
+    name, rope, axis = estimand.words(comparison._first.counts.target), f"{comparison.rope:g}", comparison.axis
     signed = estimand.better == "nearest zero"
     difference = "difference of the absolute values" if signed else f"negative if the 1st has the smaller {name}"
     return (
@@ -74,15 +74,13 @@ def measures(comparison: Comparison) -> Table:
 
 def classifiers(comparison: Comparison, estimand: Estimand) -> Table:
     """Return the table of classifiers, each by itself."""
-    target = _target(comparison)
-    each = comparison.each(PROB, estimand=estimand)
+    target, each = comparison._first.counts.target, comparison.each(PROB, estimand=estimand)
     return _classifiers(comparison.axis, each, estimand.column_label(target), estimand.best(target))
 
 
 def scores(comparison: ScoreComparison) -> Table:
     """Return the table of classifiers, each with its own score."""
-    name = comparison[comparison.names[0]].name
-    each = comparison.each(PROB)
+    name, each = comparison[comparison.names[0]].name, comparison.each(PROB)
     table = _classifiers(comparison.axis, each, name, f"smallest {name}")
     rows = [[*cells, _render.number(row["observed"])] for cells, row in zip(table.rows, each, strict=True)]
     return replace(table, header=(*table.header, "observed"), rows=rows)
@@ -142,8 +140,7 @@ def bins(evaluation: Evaluation) -> Table:
     words = evaluation._observed_words
     share = f"observed {happened}" if words == "observed" else f"{happened} by labels"
     header = ("bin", *evaluation._bin_rows, f"mean {stated}", share, "2.5 %", "97.5 %")
-    edges = _edges(evaluation.counts.bins.edges.tolist())
-    of_values = evaluation.counts.bins.kind == VALUES
+    edges, of_values = _edges(evaluation.counts.bins.edges.tolist()), evaluation.counts.bins.kind == VALUES
     rows = [
         [
             f"{row['mean_confidence']:.6g}" if of_values else f"{low} to {high}",
@@ -160,10 +157,6 @@ def _edges(edges: Sequence[float]) -> list[str]:
     """Write edges with as few digits as tell them apart, at least three and at most all."""
     written = ([f"{edge:.{digits}g}" for edge in edges] for digits in range(3, 18))
     return next(texts for texts in written if len(set(texts)) == len(edges))
-
-
-def _target(comparison: Comparison) -> str:
-    return comparison[comparison.names[0]].counts.target
 
 
 def _share(probability: float) -> str:

@@ -75,10 +75,8 @@ class ClasswiseEvaluation(Evaluations):
 
     References
     ----------
-    .. [1] J. Nixon, M. W. Dusenberry, L. Zhang, G. Jerfel and D. Tran (2019), "Measuring calibration in deep learning",
-       CVPR Workshops.
-    .. [2] R. L. Iman and W. J. Conover (1982), "A distribution-free approach to inducing rank correlation among input
-       variables", Communications in Statistics - Simulation and Computation 11, 311-334.
+    .. [1] J. Nixon, M. W. Dusenberry, L. Zhang, G. Jerfel and D. Tran (2019), as for `plug_in_ece`.
+    .. [2] R. L. Iman and W. J. Conover (1982), as for `bayescal.compare`.
     """
 
     classes: tuple[Any, ...]
@@ -106,9 +104,8 @@ class ClasswiseEvaluation(Evaluations):
     def _joint_values(self, estimand: EstimandLike) -> Floats:
         """Draw each class from its own evaluation, and reorder the draws so that classes are correlated.
 
-        The contribution of a row to the signed error of a class is its residual. Its contribution to the unsigned error
-        is the residual times the sign of the gap of its bin. The correlations follow from these contributions. For
-        other estimands they are unknown.
+        A row contributes its residual to the signed error of a class, and to the unsigned error the residual times the
+        sign of the gap of its bin. Correlations follow from these contributions; for other estimands they are unknown.
         """
         record = as_estimand(estimand)
         if record is registered()["ece"]:
@@ -159,8 +156,7 @@ class ClasswiseEvaluation(Evaluations):
 
         References
         ----------
-        .. [1] A. Kumar, P. Liang and T. Ma (2019), "Verified uncertainty calibration", Advances in Neural Information
-           Processing Systems 32, section 2.
+        .. [1] A. Kumar, P. Liang and T. Ma (2019), as for `plug_in_error`, section 2.
         """
         values = root_mean_square(self.draws("l2_error")).values
         return Draws(np.where(self.exact, 0.0, values), "rms_error")
@@ -185,7 +181,6 @@ class ClasswiseEvaluation(Evaluations):
 
         Examples
         --------
-        >>> import bayescal as bc
         >>> digits = bc.datasets.load_digits()
         >>> by_class = bc.evaluate(digits.y_true, digits.y_prob["naive_bayes"], target="classwise", rng=1)
         >>> by_class.marginal_calibration_error(squared=True)

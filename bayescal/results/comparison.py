@@ -186,10 +186,8 @@ class Comparison(OfEstimand, Compared):
 
     References
     ----------
-    .. [1] A. Benavoli, G. Corani, J. Demsar and M. Zaffalon (2017), "Time for a change: a tutorial for comparing
-       multiple classifiers through Bayesian analysis", Journal of Machine Learning Research 18(77), 1-36.
-    .. [2] J. K. Kruschke (2018), "Rejecting or accepting parameter values in Bayesian estimation", Advances in Methods
-       and Practices in Psychological Science 1, 270-280.
+    .. [1] A. Benavoli, G. Corani, J. Demsar and M. Zaffalon (2017), as for `bayescal.compare`.
+    .. [2] J. K. Kruschke (2018), as for `bayescal.compare`.
     """
 
     axis: str = "classifier"
@@ -210,7 +208,6 @@ class Comparison(OfEstimand, Compared):
 
         Examples
         --------
-        >>> import bayescal as bc
         >>> cancer = bc.datasets.load_breast_cancer()
         >>> models = bc.compare(cancer.y_true, cancer.y_prob, rng=1).models()
         >>> models.loc["naive_bayes", ["ece", "ece_low", "ece_high", "auc"]].round(2).tolist()

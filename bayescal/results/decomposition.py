@@ -96,7 +96,6 @@ class MurphyDecomposition(_Decomposition):
 
     Examples
     --------
-    >>> import bayescal as bc
     >>> parts = bc.scores.brier_decomposition([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], method="murphy", bins=2)
     >>> parts.sentence().partition(" + within-bin")[0]
     'The observed Brier score is 0.1250 = reliability 0.0400 - resolution 0.0625 + uncertainty 0.1875'

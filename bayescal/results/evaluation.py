@@ -1,7 +1,7 @@
 """Evaluation: the result for one classifier and one binary problem."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -188,8 +188,6 @@ class Evaluation(ModelChecks, _presented.Presented):
 
         Examples
         --------
-        >>> import numpy as np
-        >>> import bayescal as bc
         >>> p = np.repeat([0.1, 0.3, 0.6, 0.9], 250)
         >>> y = np.arange(1000) % 10 < 10 * np.repeat([0.1, 0.5, 0.6, 0.9], 250)
         >>> ev = bc.evaluate(y, p, bins=5, rng=1)
@@ -215,15 +213,12 @@ class Evaluation(ModelChecks, _presented.Presented):
 
         Examples
         --------
-        >>> import bayescal as bc
-        >>> from bayescal.datasets.simulate import simulate
         >>> rows = simulate(2000, population="flat", curve="shift", strength=0.5, rng=1)
         >>> worst = bc.evaluate(rows.outcome, rows.confidence, bins=20, rng=1).worst_regret()
         >>> round(worst.largest.mean(), 4), worst.threshold
         (0.0..., 0...)
         """
-        thresholds = thresholds_of(self.counts)
-        largest = self.draws("largest_regret")
+        thresholds, largest = thresholds_of(self.counts), self.draws("largest_regret")
         regret = Draws(regret_curve(self.bin_draws, thresholds), "regret by threshold", self.bin_draws.fingerprint)
         words = f"largest regret over {len(thresholds)} thresholds"
         question = wording.question(words, [self.counts], self.model, self.posterior.prior)
@@ -265,8 +260,6 @@ class Evaluation(ModelChecks, _presented.Presented):
 
         Examples
         --------
-        >>> import bayescal as bc
-        >>> from bayescal.datasets.simulate import simulate
         >>> rows = simulate(2000, population="flat", rng=1)
         >>> ev = bc.evaluate(rows.outcome, rows.confidence, target="confidence", rng=1)
         >>> round(ev.selective_risk(0.2).mean(), 2), round(ev.accuracy.mean(), 2)
@@ -290,8 +283,6 @@ class Evaluation(ModelChecks, _presented.Presented):
 
         Examples
         --------
-        >>> import bayescal as bc
-        >>> from bayescal.datasets.simulate import simulate
         >>> rows = simulate(2000, population="flat", rng=1)
         >>> ev = bc.evaluate(rows.outcome, rows.confidence, target="confidence", rng=1)
         >>> ev.largest_share(risk=0.1).interval(0.95)
@@ -605,6 +596,11 @@ class Evaluation(ModelChecks, _presented.Presented):
             f"Plug-in estimate: {_render.number(self.plug_in, d)}. It is also biased upwards.",
             *wording.probabilities(self.posterior),
         ]
+
+
+def extended[Kind: Evaluation](kind: type[Kind], evaluation: Evaluation, **more: Any) -> Kind:
+    """Make an evaluation of another kind, with further fields, from an evaluation of its counts."""
+    return kind(**{field.name: getattr(evaluation, field.name) for field in fields(evaluation)} | more)
 
 
 def _attribute(estimand: Estimand) -> property:

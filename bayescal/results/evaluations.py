@@ -13,11 +13,7 @@ from bayescal.results.joint import Joint
 
 
 class Evaluations(Joint):
-    """Several evaluations along one axis: classifiers, groups, classes, or periods.
-
-    Subclasses state the labels, how to get one evaluation, and how draws of one estimand are made joint. Differences,
-    probabilities of being the best and ranks follow from the joint draws.
-    """
+    """Several evaluations along one axis: classifiers, groups, classes, or periods, with joint draws of an estimand."""
 
     @abstractmethod
     def _evaluation(self, label: Any) -> Evaluation:

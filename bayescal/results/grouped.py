@@ -138,7 +138,6 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
 
         Examples
         --------
-        >>> import bayescal as bc
         >>> p, site = [0.2, 0.8] * 100, ["calibrated", "overconfident"] * 100
         >>> y = [i % 10 < 2 if i % 2 == 0 else i % 20 < 4 for i in range(200)]
         >>> bc.evaluate(y, p, by=site, rng=1).in_order()
@@ -173,8 +172,7 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
 
     def summary(self, prob: float = 0.95, *, estimand: EstimandLike = "ece", **options: Any) -> "pd.DataFrame":
         """ArviZ's table: one row per group, ``ece[label]``, in the order of this mapping."""
-        prob = _checks.fraction("prob", prob)
-        name = as_estimand(estimand).name
+        prob, name = _checks.fraction("prob", prob), as_estimand(estimand).name
         return _arviz.summary({name: self.draws(estimand).values}, prob, {name: _coordinates(self)}, **options)
 
     def to_datatree(self) -> "xr.DataTree":
@@ -256,8 +254,6 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
 
         Examples
         --------
-        >>> import numpy as np
-        >>> import bayescal as bc
         >>> p, site = np.tile([0.2, 0.4, 0.6, 0.8], 100), np.arange(400) // 80
         >>> y = np.arange(400) % 10 < 10 * p
         >>> pooled = bc.evaluate(y, p, by=site, pooling="partial", rng=1)

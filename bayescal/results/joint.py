@@ -114,8 +114,7 @@ def p_smallest(values: Floats) -> Floats:
 def tied_ranks(size: Floats) -> tuple[Ints, Ints, Ints]:
     """Sort the columns of each row; also return the ranks [start, end) that each sorted value shares with its ties."""
     order = np.argsort(size, axis=1, kind="stable")
-    ordered = np.take_along_axis(size, order, axis=1)
-    place = np.arange(size.shape[1])
+    ordered, place = np.take_along_axis(size, order, axis=1), np.arange(size.shape[1])
     differs = ordered[:, 1:] != ordered[:, :-1]
     first = np.pad(differs, ((0, 0), (1, 0)), constant_values=True)
     last = np.pad(differs, ((0, 0), (0, 1)), constant_values=True)
@@ -169,10 +168,7 @@ def pair_row(first: Any, second: Any, difference: Draws, decision: dict[str, flo
 
 
 class Joint(Labelled, _presented.Presented):
-    """Joint draws of quantities along one axis: differences, decisions between two, and ranks of all.
-
-    Subclasses state the labels and the joint draws of an estimand.
-    """
+    """Joint draws of quantities along one axis: differences, decisions between two, and ranks of all."""
 
     @abstractmethod
     def draws(self, estimand: EstimandLike | None = None) -> Draws:
@@ -254,10 +250,8 @@ class Joint(Labelled, _presented.Presented):
 
         References
         ----------
-        .. [1] A. Benavoli, G. Corani, J. Demsar and M. Zaffalon (2017), "Time for a change: a tutorial for comparing
-           multiple classifiers through Bayesian analysis", Journal of Machine Learning Research 18(77), 1-36.
-        .. [2] J. K. Kruschke (2018), "Rejecting or accepting parameter values in Bayesian estimation", Advances in
-           Methods and Practices in Psychological Science 1, 270-280.
+        .. [1] A. Benavoli, G. Corani, J. Demsar and M. Zaffalon (2017), as for `bayescal.compare`.
+        .. [2] J. K. Kruschke (2018), as for `bayescal.compare`.
         """
         width = self._rope() if rope is None else checked_rope(rope)
         i, j = self._pair(first, second)

@@ -422,8 +422,7 @@ def _add_predictive(tree: "xr.DataTree", evaluation: Any, under_prior: Any, *, b
     """Add the predicted outcomes, the observed ones and the log likelihood of each row."""
     counts, seed = evaluation.counts, evaluation.bin_draws_seed
     at, outcome = cells_of_rows(counts)
-    occupied = counts.n > 0
-    rows = row_coordinates(counts)
+    occupied, rows = counts.n > 0, row_coordinates(counts)
 
     def predicted(bins: BinDraws, which: int) -> Array:
         rng = np.random.default_rng(np.random.SeedSequence((seed, PREDICTED, which)))

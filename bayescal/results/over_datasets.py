@@ -173,7 +173,6 @@ class ComparisonOverDatasets(OfEstimand, OverDatasets):
 
         Examples
         --------
-        >>> import bayescal as bc
         >>> rows = {"one": ([0, 1, 1], {"A": [0.2, 0.4, 0.7], "B": [0.1, 0.1, 0.9]})}
         >>> rows["other"] = [0, 0, 1], {"A": [0.3, 0.4, 0.7], "B": [0.1, 0.2, 0.9]}
         >>> differences = bc.compare_over_datasets(rows, bins=2, rng=1).by_dataset()
@@ -252,8 +251,7 @@ class ComparisonOverDatasets(OfEstimand, OverDatasets):
 
     def specification(self, *, estimand: EstimandLike = "ece") -> str:
         """Describe the comparison on one line, for a paper: data sets, rows, target, estimand, bins, model, prior."""
-        first = self._first
-        sizes = sorted(self.n_rows.values())
+        first, sizes = self._first, sorted(self.n_rows.values())
         n = f"N = {sizes[0]}" if sizes[0] == sizes[-1] else f"N = {sizes[0]} to {sizes[-1]}"
         return (
             f"{len(self)} classifiers on {len(self.datasets)} data sets: "
@@ -280,8 +278,7 @@ class ComparisonOverDatasets(OfEstimand, OverDatasets):
 
     def sheet(self, *, whole: bool = False, estimand: EstimandLike = "ece") -> _render.Sheet:
         """Return the sentence, table and remarks that printing shows, as data; with `whole`, all rows."""
-        pairs = shown_pairs(self._listed(estimand), whole=whole)
-        words = self._words(estimand)
+        pairs, words = shown_pairs(self._listed(estimand), whole=whole), self._words(estimand)
         remarks = (*lines_of(self.each(estimand=estimand), words, len(self.datasets)), *self.remarks)
         cells, key = (
             cells_of(self._rows(pairs, 0.95, estimand)),

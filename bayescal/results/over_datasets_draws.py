@@ -72,8 +72,7 @@ class OverDatasets(Judged):
 
     def draws(self, estimand: EstimandLike | None = None) -> Draws:
         """Joint draws of an estimand, shape (n_draws, n_datasets, n_classifiers)."""
-        record = as_scalar(self._record(estimand))
-        named = estimand is None or isinstance(estimand, str)
+        record, named = as_scalar(self._record(estimand)), estimand is None or isinstance(estimand, str)
         if record.name in self._cache and named:
             return Draws(self._cache[record.name], record.name)
         streams = _checks.generator(self.order_seed).spawn(len(self.comparisons))

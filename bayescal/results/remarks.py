@@ -78,10 +78,7 @@ def reading_remarks(reading: Reading, n: int) -> tuple[str, ...]:
 
 
 def mistake_remarks(counts: Counts) -> tuple[str, ...]:
-    """Ask about outcomes or hard predictions in place of probabilities, and about probabilities of the other outcome.
-
-    Only counts of rows with observed outcomes are judged, and at least 20 rows.
-    """
+    """Ask about outcomes or hard predictions in place of probabilities, and about those of the other outcome."""
     if not isinstance(counts, BinnedCounts) or counts.n_rows < ROWS_JUDGED or not counts.occupied.any():
         return ()
     texts = (_certain(counts), _reversed(counts))
@@ -266,8 +263,7 @@ def rare_error(counts: Counts) -> str | None:
     """Name the bin with the largest gap that clearly exceeds `e90_bins`, which leaves rare bins out."""
     observed, n = observed_bins(counts), counts.effective_n[counts.occupied]
     gap, confidence = np.abs(observed.gap[0]), observed.confidence[0]
-    variance = n * confidence * (1 - confidence)
-    excess = gap - e90_bins(observed).values[0]
+    variance, excess = n * confidence * (1 - confidence), gap - e90_bins(observed).values[0]
     clear = (variance >= LEAST_VARIANCE) & (excess * n >= CLEAR_GAP * np.sqrt(variance))
     if not clear.any():
         return None

@@ -199,7 +199,6 @@ class ScoreComparison(Judged):
 
     Examples
     --------
-    >>> import bayescal as bc
     >>> wine = bc.datasets.load_wine()
     >>> comparison = bc.scores.compare(wine.y_true, wine.y_prob, rng=1)
     >>> comparison.difference("naive_bayes", "random_forest").interval(0.95)

@@ -52,8 +52,7 @@ class Choices[K, E](_presented.Presented):
         """Return the range of posterior means in words, and how it compares with the mean width of the intervals."""
         width = float(np.mean([row["high"] - row["low"] for row in rows]))
         least, most = (choose(rows, key=lambda row: row["mean"]) for choose in (min, max))
-        d = _render.decimals(width)
-        words = self.estimand.words(self._first.counts.target)
+        d, words = _render.decimals(width), self.estimand.words(self._first.counts.target)
         spread = most["mean"] - least["mean"]
         text = (
             f"For {len(rows)} {self._several}, the posterior mean of the {words} lies between "
@@ -110,8 +109,6 @@ class BinSensitivity(Choices[BinChoice, Any]):
 
     Examples
     --------
-    >>> import bayescal as bc
-    >>> from bayescal.datasets.simulate import simulate
     >>> rows = simulate(2000, population="flat", rng=1)
     >>> result = bc.bin_sensitivity(rows.outcome, rows.confidence, n_bins=(5, 50), binning="equal-width", rng=1)
     >>> [round(row["plug_in"], 3) for row in result.table()]
@@ -235,7 +232,6 @@ class ModelSensitivity(Choices[ModelChoice, Any]):
 
     Examples
     --------
-    >>> import bayescal as bc
     >>> ev = bc.evaluate([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], bins=2, rng=1)
     >>> result = ev.sensitivity(models="dirichlet")
     >>> list(result)
@@ -302,8 +298,7 @@ class ModelSensitivity(Choices[ModelChoice, Any]):
 
     def _estimates(self, rows: list[dict[str, Any]], distinct: list[dict[str, Any]], prob: float) -> str:
         """Return the range of the estimates in words, of rows with different draws."""
-        words = self.estimand.words(self._first.counts.target)
-        repeated = len(rows) - len(distinct)
+        words, repeated = self.estimand.words(self._first.counts.target), len(rows) - len(distinct)
         if repeated and len(distinct) == 1:
             why = ": it is computed from the rows without the model" if "outcomes" in self.estimand.needs else ""
             return f"The posterior of the {words} is the same under all {len(rows)} {self._several}{why}."

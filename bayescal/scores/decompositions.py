@@ -70,7 +70,6 @@ def brier_decomposition(
     Isotonic regression replaces the outcomes 1 and 0 at 0.4 and 0.7 by their mean, and the score 0.225 by
     (0 + 0.5^2 + 0.5^2 + 0) / 4 = 0.125: the miscalibration is 0.1.
 
-    >>> import bayescal as bc
     >>> parts = bc.scores.brier_decomposition([0, 1, 0, 1], [0.2, 0.4, 0.7, 0.9])
     >>> [round(value, 3) for value in (parts.score, parts.miscalibration, parts.discrimination, parts.uncertainty)]
     [0.225, 0.1, 0.125, 0.25]
@@ -126,7 +125,6 @@ def log_decomposition(
     --------
     The score of the constant forecast 1/2 is log 2 = 0.693.
 
-    >>> import bayescal as bc
     >>> parts = bc.scores.log_decomposition([0, 1, 0, 1], [0.2, 0.4, 0.7, 0.9])
     >>> [round(value, 3) for value in (parts.score, parts.miscalibration, parts.discrimination, parts.uncertainty)]
     [0.612, 0.266, 0.347, 0.693]
@@ -171,7 +169,6 @@ def murphy_decomposition(counts: BinnedCounts) -> MurphyDecomposition:
 
     Examples
     --------
-    >>> import bayescal as bc
     >>> parts = bc.scores.murphy_decomposition(bc.BinnedCounts.from_arrays([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], bins=2))
     >>> round(parts.reliability, 4), round(parts.generalized_resolution, 4), round(parts.score, 4)
     (0.04, 0.1025, 0.125)

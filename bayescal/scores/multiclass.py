@@ -29,11 +29,9 @@ class ProperScore:
 
     name: str
     convention: str
-    #: Loss of the second half row of the prior, and the largest loss; see `MultiClassScore`.
-    prior_loss: float
-    largest: float
-    #: Takes validated rows; returns the loss of each, shape (n_rows,).
-    of_rows: Callable[[ClassRows], Floats]
+    prior_loss: float  #: Loss of the second half row of the prior; see `MultiClassScore`.
+    largest: float  #: The largest loss.
+    of_rows: Callable[[ClassRows], Floats]  #: Takes validated rows; returns the loss of each, shape (n_rows,).
     #: Takes a block of probabilities; returns the loss of every row if its label were each class, of the same shape.
     of_classes: Callable[[Floats], Floats]
 
@@ -55,8 +53,7 @@ def brier_score(n_classes: int, convention: str = "sum") -> ProperScore:
     scale = {"sum": 1.0, "mean": 1 / n_classes, "half": 0.5}[convention]
 
     def of_classes(block: Floats) -> Floats:
-        losses: Floats = np.einsum("ik,ik->i", block, block)[:, None] + 1 - 2 * block
-        return scale * losses
+        return scale * (np.einsum("ik,ik->i", block, block)[:, None] + 1 - 2 * block)
 
     return ProperScore(
         "multi-class Brier score",
@@ -126,7 +123,6 @@ def multiclass_brier(
     --------
     The first row has the loss 0.2^2 + 0.1^2 + 0.1^2 = 0.06, the second 0.3^2 + 0.5^2 + 0.2^2 = 0.38.
 
-    >>> import bayescal as bc
     >>> y, p = [0, 1], [[0.8, 0.1, 0.1], [0.3, 0.5, 0.2]]
     >>> {name: round(bc.scores.multiclass_brier(y, p, convention=name).observed, 4) for name in ("sum", "mean", "half")}
     {'sum': 0.22, 'mean': 0.0733, 'half': 0.11}
@@ -170,7 +166,6 @@ def multiclass_log(
     --------
     The score is -(log 0.8 + log 0.5) / 2.
 
-    >>> import bayescal as bc
     >>> round(bc.scores.multiclass_log([0, 1], [[0.8, 0.1, 0.1], [0.3, 0.5, 0.2]]).observed, 4)
     0.4581
     """
@@ -187,8 +182,7 @@ def _log_losses(rows: ClassRows) -> Floats:
         rule = "must exceed 0 for the class of the row, because the log score is infinite otherwise"
         hint = "To limit the loss, clip the probabilities, as in `np.clip(p, 1e-15, 1 - 1e-15)`, and report the limits."
         _checks.refuse("y_prob", rule, impossible, probability, hint)
-    losses: Floats = -np.log(np.where(probability == 0, 1.0, probability))  # rows of weight 0 may have probability 0
-    return losses
+    return -np.log(np.where(probability == 0, 1.0, probability))  # rows of weight 0 may have probability 0
 
 
 def _by_block(rows: ClassRows, losses: Callable[[Floats, Array], Floats]) -> Floats:
@@ -268,8 +262,6 @@ def compare(
     --------
     Labels are drawn from known probabilities. The other classifier states 1/3 for every class.
 
-    >>> import numpy as np
-    >>> import bayescal as bc
     >>> rng = np.random.default_rng(1)
     >>> true = rng.dirichlet(np.ones(3), 2000)
     >>> y = (true.cumsum(axis=1) < rng.random((2000, 1))).sum(axis=1)

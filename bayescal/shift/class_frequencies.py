@@ -143,7 +143,6 @@ class ClassPriors(Presented, Mapping[Any, Draws]):
 
         Examples
         --------
-        >>> import bayescal as bc
         >>> p, p_target = [0.1, 0.3, 0.7, 0.9] * 50, [0.1, 0.3, 0.1, 0.9] * 50
         >>> priors = bc.shift.class_priors([0, 0, 1, 1] * 50, p, p_target, rng=1)
         >>> priors.adapt([0.5]).round(1)
@@ -195,7 +194,6 @@ class ClassPriors(Presented, Mapping[Any, Draws]):
 
         Examples
         --------
-        >>> import bayescal as bc
         >>> p, p_target = [0.1, 0.3, 0.7, 0.9] * 50, [0.1, 0.3, 0.1, 0.9] * 50
         >>> priors = bc.shift.class_priors([0, 0, 1, 1] * 50, p, p_target, rng=1)
         >>> dict(priors.to_datatree()["posterior"]["frequency"].sizes)
@@ -245,7 +243,7 @@ class ClassPriors(Presented, Mapping[Any, Draws]):
         rows = [
             [
                 _render.name(row["class"]),
-                *(_render.number(row[name]) for name in ("mean", "sd", "low", "high", "source")),
+                *(_render.number(row[k]) for k in ("mean", "sd", "low", "high", "source")),
                 str(row["n_source"]),
                 _render.number(row["worth"], 2),
             ]
@@ -371,8 +369,6 @@ def class_priors(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import bayescal as bc
     >>> rng = np.random.default_rng(1)
     >>> y, y_target = rng.random(1000) < 1 / 2, rng.random(1000) < 1 / 5
     >>> p, p_target = (1 / (1 + np.exp(-rng.normal(4 * each - 2.0, 2))) for each in (y, y_target))
@@ -435,7 +431,6 @@ def class_priors_counts(counts: ShiftCounts, *, draws: int = 1000, rng: Any = No
 
     Examples
     --------
-    >>> import bayescal as bc
     >>> cells = bc.shift.ShiftCells.predicted_class(2)
     >>> source = bc.shift.ShiftCounts.of_source([0, 0, 1, 1] * 50, [0.1, 0.2, 0.7, 0.9] * 50, cells=cells)
     >>> target = bc.shift.ShiftCounts.of_target([0.1, 0.2, 0.4, 0.9] * 50, cells=cells)

@@ -49,8 +49,6 @@ class ShiftCells:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import bayescal as bc
     >>> cells = bc.shift.ShiftCells(np.array([[0.8], [0.7]]))
     >>> cells.of_rows(np.array([[0.9, 0.1], [0.6, 0.4], [0.4, 0.6], [0.3, 0.7]]))
     array([1, 0, 2, 3])
@@ -97,7 +95,6 @@ class ShiftCells:
 
         Examples
         --------
-        >>> import bayescal as bc
         >>> bc.shift.ShiftCells.of_confidences([0.1, 0.2, 0.3, 0.6, 0.7, 0.8], 2).cuts
         array([[0.8],
                [0.7]])
@@ -213,7 +210,6 @@ class ShiftCounts(Sums):
 
     Examples
     --------
-    >>> import bayescal as bc
     >>> cells = bc.shift.ShiftCells.predicted_class(2)
     >>> source = bc.shift.ShiftCounts.of_source([0, 0, 1, 1], [0.1, 0.6, 0.7, 0.9], cells=cells)
     >>> stream = (bc.shift.ShiftCounts.of_target(batch, cells=cells) for batch in ([0.2, 0.3], [0.4, 0.8]))

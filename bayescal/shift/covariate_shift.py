@@ -1,7 +1,7 @@
 """Covariate shift: weighted source rows and confidences of a target -> counts -> evaluation of the target."""
 
 import warnings
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,7 +11,7 @@ from bayescal._arrays import Array, Classes
 from bayescal._meant import public
 from bayescal.analyses.one import DEFAULT_MODEL, count_rows, evaluate_one
 from bayescal.data.predictions import Predictions, TopLabels, read_rows
-from bayescal.results.evaluation import Evaluation
+from bayescal.results.evaluation import extended
 from bayescal.results.remarks import mistake_remarks, reading_remarks, remarks_of
 from bayescal.shift.rows import is_certain, refuse_certain, refuse_labels, require_overlap, target_like
 from bayescal.shift.target import TargetCounts, TargetEvaluation, few_labelled_rows
@@ -49,12 +49,6 @@ class CovariateShiftEvaluation(TargetEvaluation):
     weight_report: WeightReport | None = None
 
     population: ClassVar[str] = " in a target under covariate shift"
-
-    @classmethod
-    def of(cls, evaluation: Evaluation, weight_report: WeightReport) -> "CovariateShiftEvaluation":
-        """Return an evaluation of the target with the report on its weights."""
-        known = {field.name: getattr(evaluation, field.name) for field in fields(evaluation)}
-        return cls(**known, weight_report=weight_report)
 
     @property
     def question(self) -> str:
@@ -177,8 +171,6 @@ def covariate(
     --------
     A feature has the mean 0 in the source and 1 in the target, and the classifier ignores half of its effect:
 
-    >>> import numpy as np
-    >>> import bayescal as bc
     >>> rng = np.random.default_rng(1)
     >>> x, x_target = rng.standard_normal(2000), rng.standard_normal(5000) + 1
     >>> y = rng.random(2000) < 1 / (1 + np.exp(-2 * x))
@@ -209,7 +201,7 @@ def covariate(
     empty = int(np.count_nonzero(counts.occupied & ~counts.source.occupied))
     require_overlap(counts.uncovered, counts.n_target_rows, empty, "labelled rows of positive weight")
     evaluation = evaluate_one(counts, model=model, draws=draws, rng=rng, **options)
-    return CovariateShiftEvaluation.of(evaluation, report)
+    return extended(CovariateShiftEvaluation, evaluation, weight_report=report)
 
 
 def _edges(rows: Predictions, confidence: Array, bins: Any, binning: str) -> Bins:

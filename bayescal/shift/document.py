@@ -23,6 +23,7 @@ PARTS = ("class", "bins", "by_class", "source", "target")
 
 def shift_document(counts: ShiftCounts) -> dict[str, Any]:
     """Return classes, cells, the rows of both sides by cell, and the sums of each class that is counted by bins."""
+    readings = {} if counts.readings == UNCHANGED else {"readings": [asdict(each) for each in counts.readings]}
     return {
         "classes": labels_document(counts.classes),
         "cuts": counts.cells.cuts.tolist(),
@@ -30,7 +31,7 @@ def shift_document(counts: ShiftCounts) -> dict[str, Any]:
         "source": counts.source.tolist(),
         "target_rows": counts.n_target,
         "target": counts.target.tolist(),
-        **({} if counts.readings == UNCHANGED else {"readings": [asdict(each) for each in counts.readings]}),
+        **readings,
         "binned": [
             {
                 "class": each.of,

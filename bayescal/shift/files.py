@@ -97,7 +97,6 @@ def count_files(
     --------
     >>> from tempfile import TemporaryDirectory
     >>> from pathlib import Path
-    >>> import bayescal as bc
     >>> with TemporaryDirectory() as folder:
     ...     hospital, screening = Path(folder, "hospital.csv"), Path(folder, "screening.csv")
     ...     _ = hospital.write_text("ill,p\n0,0.2\n1,0.7\n1,0.9\n")

@@ -12,7 +12,7 @@ from bayescal._arrays import Classes, Floats
 from bayescal._meant import public
 from bayescal.analyses.one import DEFAULT_MODEL, evaluation_of, posterior_maker
 from bayescal.posterior.contract import Posterior
-from bayescal.results.evaluation import Evaluation
+from bayescal.results.evaluation import Evaluation, extended
 from bayescal.shift.class_frequencies import ClassPriors, adapted, class_priors_counts, priors_of_rows
 from bayescal.shift.counts import ShiftCells, ShiftCounts
 from bayescal.shift.label_shift_result import LabelShiftClasses, LabelShiftEvaluation
@@ -110,8 +110,6 @@ def label(
     --------
     Half of the source has the event, and a sixth of the target:
 
-    >>> import numpy as np
-    >>> import bayescal as bc
     >>> rng = np.random.default_rng(1)
     >>> y, y_target = rng.random(2000) < 1 / 2, rng.random(2000) < 1 / 6
     >>> p, p_target = (1 / (1 + np.exp(-2 * rng.normal(2 * each - 1.0, 1))) for each in (y, y_target))
@@ -174,8 +172,6 @@ def label_counts(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import bayescal as bc
     >>> rng = np.random.default_rng(1)
     >>> y, y_target = rng.random(2000) < 1 / 2, rng.random(100_000) < 1 / 6
     >>> p, p_target = (1 / (1 + np.exp(-2 * rng.normal(2 * each - 1.0, 1))) for each in (y, y_target))
@@ -225,7 +221,6 @@ def evaluate_shifted_counts(
 
     Examples
     --------
-    >>> import bayescal as bc
     >>> options = {"cells": bc.shift.ShiftCells.predicted_class(2), "bins": 2}
     >>> source = bc.shift.ShiftCounts.of_source([0, 0, 1, 1] * 50, [0.1, 0.3, 0.7, 0.9] * 50, **options)
     >>> counts = source + bc.shift.ShiftCounts.of_target([0.1, 0.3, 0.1, 0.9] * 50, **options)
@@ -338,12 +333,13 @@ class _Problem:
         require_overlap(stated.without_labels, stated.rows.unlabelled.n_rows, empty)
         evaluation = self._evaluation(now, priors, seeds[0])
         adapt = None if later is None else partial(self._adapted, later, priors, seeds[1], name)
-        return LabelShiftEvaluation.of(evaluation, priors, adapt, name)
+        return extended(LabelShiftEvaluation, evaluation, priors=priors, evaluate_adapted=adapt, label=name)
 
     def _adapted(
         self, later: Callable[[], ShiftedBins], priors: ClassPriors, seed: int, label: str
     ) -> LabelShiftEvaluation:
-        return LabelShiftEvaluation.of(self._evaluation(later(), priors, seed), priors, label=label, of_adapted=True)
+        evaluation = self._evaluation(later(), priors, seed)
+        return extended(LabelShiftEvaluation, evaluation, priors=priors, label=label, of_adapted=True)
 
     def _evaluation(self, counted: ShiftedBins, priors: ClassPriors, seed: int) -> Evaluation:
         make = partial(pooled, self.make, priors.drawn)

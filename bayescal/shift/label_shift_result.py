@@ -1,7 +1,7 @@
 """Results of `bayescal.shift.label`, for one event and for several classes."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -15,7 +15,7 @@ from bayescal.estimands.estimand import Estimand
 from bayescal.estimands.registry import EstimandLike, as_estimand
 from bayescal.posterior.dirichlet import dirichlet_posterior
 from bayescal.results import wording
-from bayescal.results.evaluation import WITHIN_BINS, Evaluation
+from bayescal.results.evaluation import WITHIN_BINS
 from bayescal.results.of_groups import ByLabel
 from bayescal.results.remarks import mistake_remarks, of_several
 from bayescal.shift.class_frequencies import PRINTED_CLASSES, UNLABELLED_SHARE, ClassPriors
@@ -58,19 +58,6 @@ class LabelShiftEvaluation(TargetEvaluation):
     of_adapted: bool = False
 
     population: ClassVar[str] = " in a target under label shift"
-
-    @classmethod
-    def of(
-        cls,
-        evaluation: Evaluation,
-        priors: ClassPriors,
-        evaluate_adapted: "Callable[[], LabelShiftEvaluation] | None" = None,
-        label: str = "",
-        of_adapted: bool = False,
-    ) -> "LabelShiftEvaluation":
-        """Make the evaluation under label shift from an evaluation of the counts of the target."""
-        values = {field.name: getattr(evaluation, field.name) for field in fields(evaluation)}
-        return cls(**values | {"label": label}, priors=priors, evaluate_adapted=evaluate_adapted, of_adapted=of_adapted)
 
     @cached_property
     def adapted(self) -> "LabelShiftEvaluation":
@@ -294,11 +281,11 @@ class LabelShiftClasses(ByLabel[LabelShiftEvaluation]):
     def sheet(self, *, whole: bool = False, estimand: EstimandLike = "ece") -> _render.Sheet:
         """Return the sentence, table and remarks that printing shows, as data; with `whole`, all rows."""
         d = max(wording.decimals(each.draws(estimand)) for each in self.values())
-        frequency = self.priors.mean()
+        frequency, columns = self.priors.mean(), ("mean", "sd", "low", "high", "plug_in")
         rows = [
             [
                 _render.name(row["class"]),
-                *(_render.number(row[name], d) for name in ("mean", "sd", "low", "high", "plug_in")),
+                *(_render.number(row[name], d) for name in columns),
                 _render.number(frequency[k], 3),
                 _render.number(row["adapted"], d),
             ]

@@ -173,12 +173,8 @@ class OverPriors:
         part = self.part_of(n_draws, generator)
         places = [np.flatnonzero(part == i) for i in range(len(self.parts))]
         near = self.near_priors[:, :, self.counts.rows.of]
-        parts = [
-            _given_frequencies(posterior, near_to, max(len(rows), 1), each)
-            for posterior, near_to, rows, each in zip(
-                self.parts, near, places, generator.spawn(len(self.parts)), strict=True
-            )
-        ]
+        of_parts = zip(self.parts, near, places, generator.spawn(len(self.parts)), strict=True)
+        parts = [_given_frequencies(post, to, max(len(rows), 1), each) for post, to, rows, each in of_parts]
         shape = (n_draws, parts[0].accuracy.shape[1])
         columns = {}
         for name in ("mass", "accuracy", "confidence"):

@@ -79,11 +79,8 @@ class PriorLikelihoodPosterior:
         normal = generator.standard_normal((RECALIBRATIONS, len(mean)))
         parameters = mean + normal @ np.linalg.cholesky(covariance).T
         sizes = np.diff(np.linspace(0, n_draws, RECALIBRATIONS + 1).astype(int))
-        parts = [
-            sample_given_ratios(self._ratios(each), int(size), self.alpha, generator)
-            for each, size in zip(parameters, sizes, strict=True)
-            if size
-        ]
+        of = zip(parameters, sizes.tolist(), strict=True)
+        parts = [sample_given_ratios(self._ratios(p), size, self.alpha, generator) for p, size in of if size]
         return np.asarray(generator.permutation(np.concatenate(parts)))
 
     def _ratios(self, parameters: Floats) -> Floats:

@@ -98,10 +98,8 @@ class ShiftEvidence(Presented):
 
     def _more(self, prob: float) -> dict[str, Any]:
         low, high = self.total_variation.interval(prob)
-        return {
-            "total_variation": {"mean": self.total_variation.mean(), "low": low, "high": high},
-            "tests": {"no_shift": asdict(self.no_shift), "label_shift": asdict(self.label_shift)},
-        }
+        tests = {"no_shift": asdict(self.no_shift), "label_shift": asdict(self.label_shift)}
+        return {"total_variation": {"mean": self.total_variation.mean(), "low": low, "high": high}, "tests": tests}
 
     def to_datatree(self) -> "xr.DataTree":
         """The joint draws as an ArviZ DataTree.
@@ -111,8 +109,6 @@ class ShiftEvidence(Presented):
 
         Examples
         --------
-        >>> import numpy as np
-        >>> import bayescal as bc
         >>> p = np.arange(1, 200) / 200
         >>> evidence = bc.shift.evidence(p > 0.5, p, p**2, draws=400, rng=1)
         >>> list(evidence.to_datatree()["posterior"].data_vars)
@@ -170,13 +166,8 @@ class ShiftEvidence(Presented):
         """Return the sentence, table and remarks that printing shows, as data; with `whole`, all cells."""
         table = self.table()
         shown = table if whole else table[:PRINTED_CELLS]
-        rows = [
-            [
-                row["cell"],
-                *(_render.number(row[name], 4) for name in ("share_source", "share_target", "mean", "low", "high")),
-            ]
-            for row in shown
-        ]
+        columns = ("share_source", "share_target", "mean", "low", "high")
+        rows = [[row["cell"], *(_render.number(row[name], 4) for name in columns)] for row in shown]
         left = (f"{len(table) - len(shown)} cells are not shown; see `to_frame`.",) if len(shown) < len(table) else ()
         return _render.Sheet(self.sentence(), self.spec, HEADER, rows, [*left, *self.remarks])
 
@@ -261,8 +252,6 @@ def evidence(
     --------
     The event has the frequency 1/2 in the source and 1/5 in the target:
 
-    >>> import numpy as np
-    >>> import bayescal as bc
     >>> rng = np.random.default_rng(1)
     >>> y, y_target = rng.random(2000) < 1 / 2, rng.random(1000) < 1 / 5
     >>> p, p_target = (1 / (1 + np.exp(-2 * rng.normal(2 * each - 1.0, 1))) for each in (y, y_target))
@@ -288,12 +277,9 @@ def evidence(
     counts = ShiftCounts.from_rows(rows, chosen)
     for_difference, for_none, for_label = _checks.seeds(rng, 3)
     source = counts.source.sum(axis=0)
-    return ShiftEvidence(
-        counts=counts,
-        drawn=CellShiftPosterior(source, counts.target).sample(draws, rng=for_difference),
-        no_shift=no_shift_test(source, counts.target, simulations, rng=for_none),
-        label_shift=label_shift_test(counts, simulations, rng=for_label),
-    )
+    sides = CellShiftPosterior(source, counts.target).sample(draws, rng=for_difference)
+    no_shift = no_shift_test(source, counts.target, simulations, rng=for_none)
+    return ShiftEvidence(counts, sides, no_shift, label_shift_test(counts, simulations, rng=for_label))
 
 
 def _default_cells(rows: ShiftedRows) -> ShiftCells:

@@ -148,8 +148,6 @@ def weight_report(weights: Any) -> WeightReport:
     --------
     Weights of a Normal distribution with mean 1 relative to one with mean 0 have the expected share exp(-1).
 
-    >>> import numpy as np
-    >>> import bayescal as bc
     >>> x = np.random.default_rng(1).standard_normal(2000)
     >>> report = bc.shift.weight_report(np.exp(x - 0.5))
     >>> round(report.effective_share, 2), round(report.pareto_k, 1)
@@ -167,11 +165,12 @@ def weight_report(weights: Any) -> WeightReport:
 def report_of(weight: Floats) -> WeightReport:
     """Report on valid weights whose squares can be summed."""
     total = float(weight.sum())
+    effective, largest = effective_number(weight, weight @ weight), float(weight.max()) / total
     return WeightReport(
         n_rows=len(weight),
         n_zero=int(np.count_nonzero(weight == 0)),
-        effective_rows=effective_number(weight, weight @ weight),
-        largest_share=float(weight.max()) / total,
+        effective_rows=effective,
+        largest_share=largest,
         pareto_k=_pareto_shape(weight[weight > 0]),
     )
 

@@ -22,8 +22,7 @@ FAST_INDEX_BINS = 100_000
 #: Rows per task of a thread, so that their logarithms stay in the cache. Sums of tasks are added in order, so the
 #: result does not depend on the number of threads.
 SPAN = 4 * CHUNK
-#: Maximum number of rows of a chunk, and so of a task, with many bins.
-LONG_SPAN = 64 * CHUNK
+LONG_SPAN = 64 * CHUNK  #: Maximum number of rows of a chunk, and so of a task, with many bins.
 #: Up to this number of bins, deviations from the midpoint are computed from the product c M, with errors below 1e-12 of
 #: a bin width.
 FEW_BINS = 4096
@@ -32,13 +31,11 @@ FEW_BINS = 4096
 SUMS_AT_ONCE = 512
 #: Minimum number of cells of the lookup grid for custom edges, or for more than FEW_BINS bins; at least four per bin.
 GRID = 4096
-#: Approximate time of numpy per row; see `bayescal._loops`.
-SECONDS_A_ROW = 8e-9
+SECONDS_A_ROW = 8e-9  #: Approximate time of numpy per row; see `bayescal._loops`.
 #: Number of sums per bin and outcome: rows, w d, w d^2, w l^2, w g, w g^2, w, w^2 (weight w, deviation d, squared error
 #: l, log g of the probability of the outcome). Those of g are 0 for all classes of a matrix.
 FIELDS = 8
-#: Places of the sums of g and g^2.
-LOGS = slice(4, 6)
+LOGS = slice(4, 6)  #: Places of the sums of g and g^2.
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,25 +185,20 @@ class _Search:
 
     def named(self, total: Floats, weighted: bool, infinite: Ints | None = None) -> CellSums:
         """Make `CellSums` from an array of shape (2 M, FIELDS); float64 holds numbers of rows exactly up to 2^53."""
-        rows, deviation, deviation_sq, loss_sq, logs, logs_sq, weight, weight_sq = np.moveaxis(
-            total.reshape(2, -1, FIELDS), -1, 0
-        ).copy()
+        sums = np.moveaxis(total.reshape(2, -1, FIELDS), -1, 0).copy()
+        rows, deviation, deviation_sq, loss_sq, logs, logs_sq, weight, weight_sq = sums
         if not weighted:
             weight, weight_sq = rows, rows
         unit = self.scale or 1.0
         deviation, deviation_sq = deviation / unit, deviation_sq / unit**2
         squared = LossSums(total_loss(self.middle, weight, deviation, deviation_sq), loss_sq)
-        of_logs = None if infinite is None else LossSums(0.0 - logs, logs_sq, _in_cells(infinite, len(self.middle)))
-        cells = rows.astype(np.int64)
+        of_logs, cells = None, rows.astype(np.int64)
+        if infinite is not None:
+            with_infinite = np.zeros_like(cells)  # numbers of rows with infinite log loss by outcome and bin
+            with_infinite[0, -1], with_infinite[1, 0] = infinite
+            of_logs = LossSums(0.0 - logs, logs_sq, with_infinite)
         by_bin = deviation_sq.sum(axis=0), weight_sq.sum(axis=0)
         return CellSums(cells, weight, deviation, *by_bin, squared, of_logs)
-
-
-def _in_cells(infinite: Ints, size: int) -> Ints:
-    """Return the numbers of rows with infinite log loss by outcome and bin."""
-    cells = np.zeros((2, size), np.int64)
-    cells[0, -1], cells[1, 0] = infinite
-    return cells
 
 
 def _with_numpy(
@@ -250,12 +242,9 @@ def _classes_with_numpy(
 
 def _allowed(confidence: Array, outcome: Array, weight: Array | None) -> bool:
     """Return whether all values are valid; NaN fails every comparison."""
-    return bool(
-        confidence.min() >= 0
-        and confidence.max() <= 1
-        and (outcome.dtype.kind == "b" or ((outcome == 0) | (outcome == 1)).all())
-        and (weight is None or (weight.min() >= 0 and weight.max() < np.inf))
-    )
+    binary = outcome.dtype.kind == "b" or ((outcome == 0) | (outcome == 1)).all()
+    finite = weight is None or (weight.min() >= 0 and weight.max() < np.inf)
+    return bool(confidence.min() >= 0 and confidence.max() <= 1 and binary and finite)
 
 
 @np.errstate(over="ignore")  # squares of large weights may overflow; the caller checks the largest weight

@@ -69,7 +69,6 @@ class BinnedCounts(Counted):
 
     Examples
     --------
-    >>> import bayescal as bc
     >>> counts = bc.BinnedCounts.from_arrays([0, 1, 1, 1], [0.2, 0.3, 0.8, 1.0], bins=2)
     >>> counts.n, counts.k, counts.mean_confidence
     (array([2, 2]), array([1, 2]), array([0.25, 0.9 ]))
@@ -102,7 +101,6 @@ class BinnedCounts(Counted):
 
         Examples
         --------
-        >>> import bayescal as bc
         >>> bc.BinnedCounts.empty(3).n
         array([0, 0, 0])
         """
@@ -145,7 +143,6 @@ class BinnedCounts(Counted):
 
         Examples
         --------
-        >>> import bayescal as bc
         >>> bc.BinnedCounts.from_arrays([True, False], [0.9, 0.4], bins=[0, 0.5, 1]).accuracy
         array([0., 1.])
         """
@@ -204,7 +201,6 @@ class BinnedCounts(Counted):
         Examples
         --------
         >>> import pyarrow as pa
-        >>> import bayescal as bc
         >>> frame = pa.table({"hit": [0, 1, 1], "p": [0.2, 0.7, 0.9], "site": ["a", "b", "a"]})
         >>> bc.BinnedCounts.from_frame(frame, outcome="hit", confidence="p", bins=2).n
         array([1, 2])
@@ -293,7 +289,6 @@ class BinnedCounts(Counted):
 
         Examples
         --------
-        >>> import bayescal as bc
         >>> [c.k.tolist() for c in bc.BinnedCounts.classwise([1, 0], [[0.2, 0.8], [0.6, 0.4]], bins=2)]
         [[0, 1], [0, 1]]
         """
@@ -441,7 +436,6 @@ class BinnedCounts(Counted):
 
         Examples
         --------
-        >>> import bayescal as bc
         >>> fine = bc.BinnedCounts.from_arrays([0, 1, 1], [0.1, 0.3, 0.9], bins=4)
         >>> fine.coarsen([0, 0.5, 1]).n
         array([2, 1])

@@ -13,10 +13,8 @@ from bayescal._meant import public
 from bayescal.data.columns import allowed_weights, weight_column
 from bayescal.data.frames import to_array
 
-#: Maximum number of bins: with more, neighbouring edges would be only a few float32 steps apart.
-MOST_BINS = 1_000_000
-#: One bin for each distinct confidence, such as 0.9 of a language model that says 90 %.
-VALUES = "values"
+MOST_BINS = 1_000_000  #: Maximum number of bins: with more, neighbouring edges would be only a few float32 steps apart.
+VALUES = "values"  #: One bin for each distinct confidence, such as 0.9 of a language model that says 90 %.
 #: Ways to choose edges that depend on the rows, so that edges must be chosen before rows are counted.
 FROM_ROWS = ("equal-mass", "equal-effective-mass", VALUES)
 #: Ways to choose edges for a number of bins, and all ways to choose edges.
@@ -26,12 +24,10 @@ BINNINGS = (*OF_NUMBER, VALUES)
 MOST_VALUES = 101
 #: Confidences that differ by at most this much are one value: rounding of float32, or of division by 100.
 SAME_VALUE = 1e-6
-#: Number of bins by default.
-DEFAULT_BINS = 15
+DEFAULT_BINS = 15  #: Number of bins by default.
 #: The side on which bins contain their edge: [a, b) with the last bin closed, or (a, b] with the first bin closed.
 SIDES = ("left", "right")
-#: Largest number of times that all cuts of bins of equal effective mass are moved.
-ROUNDS = 30
+ROUNDS = 30  #: Largest number of times that all cuts of bins of equal effective mass are moved.
 
 
 @public
@@ -51,7 +47,6 @@ class Bins:
 
     Examples
     --------
-    >>> import bayescal as bc
     >>> bins = bc.make_bins(4)
     >>> len(bins), bins.midpoints
     (4, array([0.125, 0.375, 0.625, 0.875]))
@@ -123,7 +118,6 @@ class Bins:
 
         Examples
         --------
-        >>> import bayescal as bc
         >>> bc.make_bins(binning="values", confidence=[0.9, 0.5, 0.9]).in_words("2")
         '2 bins (one per value)'
         """
@@ -182,7 +176,6 @@ def equal_mass_edges(confidence: ArrayLike, n_bins: int = 15, *, closed: str = "
 
     Examples
     --------
-    >>> import bayescal as bc
     >>> bc.equal_mass_edges([0.1, 0.2, 0.3, 0.4, 0.5, 0.6], 3)
     array([0.  , 0.25, 0.45, 1.  ])
     >>> bc.equal_mass_edges([0.2, 0.2, 0.2, 0.2, 0.8], 2)
@@ -249,8 +242,6 @@ def equal_effective_mass_edges(
     In the upper half, weights of 1 and 3 alternate: two such rows count as 1.6 effective rows, ``(1 + 3)**2 / 10``.
     Each bin contains about 40 effective rows:
 
-    >>> import numpy as np
-    >>> import bayescal as bc
     >>> i = np.arange(180)
     >>> p, w = (i + 0.5) / 180, np.where((i >= 80) & (i % 2 == 1), 3.0, 1.0)
     >>> counts = bc.BinnedCounts.from_arrays(i % 2, p, weights=w, bins=bc.equal_effective_mass_edges(p, w, 4))
@@ -369,7 +360,6 @@ def make_bins(
 
     Examples
     --------
-    >>> import bayescal as bc
     >>> print(bc.make_bins(10))
     10 equal-width bins [a, b)
     >>> bc.make_bins(binning="values", confidence=[0.5, 0.9, 0.9, 1.0]).edges

@@ -20,15 +20,12 @@ from bayescal.stats.query.class_sums import class_sums
 from bayescal.stats.query.row_sums import bins_before_rows
 from bayescal.stats.sums import sums_at
 
-#: Rows per chunk, so that temporary arrays are small compared with the input.
-CHUNK = 16_384
+CHUNK = 16_384  #: Rows per chunk, so that temporary arrays are small compared with the input.
 #: Maximum number of cells (classes times bins) whose joint sums are kept: 1.8 MB. With more classes, the correlation of
 #: their errors changes the width of the interval of the mean by less than 1 %; see docs/explanation/classwise.md.
 MOST_CELLS = 480
-#: Mean squares of residuals below this are rounding errors of residuals of 0.
-ROUNDING = 1e-12
-#: Steps of a bisection; each halves the interval.
-STEPS = 80
+ROUNDING = 1e-12  #: Mean squares of residuals below this are rounding errors of residuals of 0.
+STEPS = 80  #: Steps of a bisection; each halves the interval.
 
 
 @public
@@ -57,7 +54,6 @@ class ClasswiseCounts(Sums):
 
     Examples
     --------
-    >>> import bayescal as bc
     >>> counts = bc.ClasswiseCounts.from_arrays(["b", "a"], [[0.2, 0.8], [0.6, 0.4]], classes=["a", "b"], bins=2)
     >>> counts["b"].k
     array([0, 1])
@@ -119,7 +115,6 @@ class ClasswiseCounts(Sums):
 
         Examples
         --------
-        >>> import bayescal as bc
         >>> bc.ClasswiseCounts.empty(["a", "b"]).n_rows
         0
         """
@@ -162,7 +157,6 @@ class ClasswiseCounts(Sums):
 
         Examples
         --------
-        >>> import bayescal as bc
         >>> counts = bc.ClasswiseCounts.from_arrays([1, 0, 0], [[0.2, 0.8], [0.6, 0.4], [0.7, 0.3]], bins=2)
         >>> [each.k.tolist() for each in counts.by_class]
         [[0, 2], [0, 1]]
@@ -221,7 +215,6 @@ class ClasswiseCounts(Sums):
         Examples
         --------
         >>> import pyarrow as pa
-        >>> import bayescal as bc
         >>> frame = pa.table({"pet": ["cat", "dog"], "p_cat": [0.7, 0.4], "p_dog": [0.3, 0.6]})
         >>> columns = {"cat": "p_cat", "dog": "p_dog"}
         >>> bc.ClasswiseCounts.from_frame(frame, label="pet", probabilities=columns, bins=2)["dog"].k
@@ -290,7 +283,6 @@ class ClasswiseCounts(Sums):
 
         Examples
         --------
-        >>> import bayescal as bc
         >>> counts = bc.ClasswiseCounts.from_arrays([1, 0], [[0.2, 0.8], [0.6, 0.4]], bins=4)
         >>> counts.coarsen(2)
         ClasswiseCounts(2 classes, 2 equal-width bins [a, b), 2 rows)
@@ -299,10 +291,8 @@ class ClasswiseCounts(Sums):
         if self.joint is None:
             return ClasswiseCounts(self.classes, counts)
         first = first_cells([each.bins for each in self.by_class])[:-1]
-        kept = counts[0].bins.edges[:-1]
-        start = np.concatenate(
-            [k + np.searchsorted(e.bins.edges, kept) for k, e in zip(first, self.by_class, strict=True)]
-        )
+        kept, each = counts[0].bins.edges[:-1], zip(first, self.by_class, strict=True)
+        start = np.concatenate([k + np.searchsorted(of_class.bins.edges, kept) for k, of_class in each])
         joint = np.add.reduceat(np.add.reduceat(self.joint, start, axis=0), start, axis=1)
         return ClasswiseCounts(self.classes, counts, joint)
 
@@ -383,8 +373,7 @@ def error_correlation(counts: Sequence[BinnedCounts], joint: Floats | None) -> t
 
 def _by_class(joint: Floats, first: Ints) -> Floats:
     """Sum over the bins of each class."""
-    result: Floats = np.add.reduceat(np.add.reduceat(joint, first[:-1], axis=0), first[:-1], axis=1)
-    return result
+    return np.add.reduceat(np.add.reduceat(joint, first[:-1], axis=0), first[:-1], axis=1)
 
 
 def _squares(counts: BinnedCounts) -> Floats:

@@ -16,20 +16,13 @@ from bayescal.stats.frozen import Sums
 from bayescal.stats.losses import log_losses
 from bayescal.stats.sums import effective_number, ratio, sums_at
 
-#: Largest number of bins whose matrices are kept: 2 MB each.
-MOST_BINS = 512
+MOST_BINS = 512  #: Largest number of bins whose matrices are kept: 2 MB each.
 #: Share of the pairs of rows of one cluster that must remain after the gaps of the bins were estimated.
 LEAST_PAIRS = 0.02
-#: Rows per chunk.
-CHUNK = 262_144
-#: Largest number of random numbers that are drawn at once.
-AT_ONCE = 4_000_000
-#: Blocks that are joined at a time.
-MOST_PARTS = 16
-#: Sums of a cell: weight, weight * residual, weight * squared error, weight * log loss.
-SUMS = 4
-#: Quotients, 0 in empty bins.
-_ratio = partial(ratio, empty=0.0)
+CHUNK = 262_144  #: Rows per chunk.
+AT_ONCE = 4_000_000  #: Largest number of random numbers that are drawn at once.
+MOST_PARTS = 16  #: Blocks that are joined at a time.
+_ratio = partial(ratio, empty=0.0)  #: Quotients, 0 in empty bins.
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +140,6 @@ class ClusterSums(Sums):
     --------
     Ten rows, each of which occurs three times:
 
-    >>> import bayescal as bc
     >>> outcome, patient = [0, 1, 1, 0, 1, 0, 0, 1, 1, 0] * 3, list(range(10)) * 3
     >>> clusters = bc.BinnedCounts.from_arrays(outcome, [0.5] * 30, bins=1, cluster=patient).clusters
     >>> clusters, clusters.icc, clusters.total_effect
@@ -405,8 +397,7 @@ def add_clusters[S: Sums](one: S | None, other: S | None) -> S | None:
 
 def clusters_of(counts: Any) -> ClusterSums | None:
     """Return the sums over clusters of any counts; None if their rows are independent."""
-    sums: ClusterSums | None = getattr(counts, "clusters", None)
-    return sums
+    return getattr(counts, "clusters", None)
 
 
 @dataclass(frozen=True, eq=False)

@@ -165,6 +165,9 @@ class Paired(Protocol):
         """Cosine similarity over rows of two profiles of gaps by bin."""
 
 
+Pairs = Mapping[tuple[int, int], Paired]  #: Joint counts of the classifiers i < j.
+
+
 def require_kind(kind: type, remedy: str, counts: Any, name: str = "counts") -> None:
     """Refuse counts that are not of a type; `remedy`, from its punctuation on, says how to make them."""
     _checks.instance(name, counts, kind, remedy)
@@ -176,12 +179,10 @@ def total_of[C](counts: Mapping[Any, C], require: Callable[[Any, str], None] = l
         require(of_group, f"counts[{label!r}]")
     if not counts:
         raise ValueError("`counts` is an empty mapping; give the counts of at least one group.")
-    total: C = reduce(add, counts.values())
-    return total
+    return reduce(add, counts.values())
 
 
-#: Types that satisfy the protocol, whose check takes longer than that of other arguments.
-_ACCEPTED: set[type] = set()
+_ACCEPTED: set[type] = set()  #: Types that satisfy the protocol, whose check takes longer than that of other arguments.
 
 
 def require_counts(counts: Any, name: str = "counts") -> None:

@@ -27,10 +27,8 @@ from bayescal.stats.classwise import ClasswiseCounts
 from bayescal.stats.clusters import ClusterSums, CollectedCells, require_few
 from bayescal.stats.losses import KINDS, applied_by_name
 
-#: Number of labels of clusters among which numbers of a measurement are looked for.
-LABELS_SEEN = 1000
-#: Passes over the rows of a file.
-COUNTING, EDGES = "counting", "edges"
+LABELS_SEEN = 1000  #: Number of labels of clusters among which numbers of a measurement are looked for.
+COUNTING, EDGES = "counting", "edges"  #: Passes over the rows of a file.
 
 
 @dataclass(frozen=True)
@@ -155,7 +153,6 @@ def count_file(
     --------
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
-    >>> import bayescal as bc
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder, "forecasts.csv")
     ...     _ = path.write_text("rain,p\n0,0.2\n1,0.7\n1,0.9\n")
@@ -234,18 +231,14 @@ class _Clusters:
             self._cells.setdefault(part, CollectedCells(self._bins)).add(rows, self._codes.of(labels))
 
     def added_to(self, part: Any, counts: BinnedCounts) -> BinnedCounts:
-        """Return counts with the sums over their clusters."""
-        if part in (None, 0):  # once per file: all rows, or the first class
-            self._refuse_measurement()
-        return replace(counts, clusters=ClusterSums.from_cells(self._cells[part].joined)) if self._used else counts
-
-    def _refuse_measurement(self) -> None:
-        numbers = of_groups.numbers_of_measurement(islice(self._codes, LABELS_SEEN))
-        if numbers:
+        """Return counts with the sums over their clusters; refuse numbers of a measurement, once per file."""
+        first = part in (None, 0)  # all rows, or the first class
+        if first and (numbers := of_groups.numbers_of_measurement(islice(self._codes, LABELS_SEEN))):
             raise ValueError(
                 "`cluster` must name a column of cluster labels, such as numbers of questions or patients; it holds "
                 f"numbers that are not integers, such as {numbers[0]:.8g}. Is it another column?"
             )
+        return replace(counts, clusters=ClusterSums.from_cells(self._cells[part].joined)) if self._used else counts
 
 
 def _count_groups(
@@ -291,9 +284,8 @@ def _count_classes_of_stream(stream: RowStream, bins: Bins, how: Counting, progr
                 clusters.add(k, problem, rows.cluster)
     findings.report()
     _require_weight(total.by_class[0], stream)
-    return replace(
-        total, by_class=tuple(clusters.added_to(k, _read_as(stream, each)) for k, each in enumerate(total.by_class))
-    )
+    by_class = (clusters.added_to(k, _read_as(stream, each)) for k, each in enumerate(total.by_class))
+    return replace(total, by_class=tuple(by_class))
 
 
 def _blocks(stream: RowStream, step: str, progress: OnProgress) -> Iterator[Rows]:

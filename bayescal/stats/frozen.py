@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from bayescal.stats.sums import row_counts
 
-#: Origins of the type of an array, which numpy 2.2 and later versions name differently.
-ARRAYS = (np.ndarray, NDArray)
+ARRAYS = (np.ndarray, NDArray)  #: Origins of the type of an array, which numpy 2.2 and later versions name differently.
 
 
 def read_only(values: Any, dtype: Any = None) -> np.ndarray:
@@ -44,8 +43,7 @@ class Frozen:
 class Whole(Frozen):
     """Base of counts of all rows, which do not follow from those of two parts; only 0 is added, as by `sum`."""
 
-    #: Why they cannot be added, and what to do.
-    not_added: ClassVar[str]
+    not_added: ClassVar[str]  #: Why they cannot be added, and what to do.
 
     def __add__(self, other: Any) -> Self:
         if isinstance(other, int) and other == 0:
@@ -82,8 +80,7 @@ class Sums(Frozen):
 class Counted(Sums):
     """Base of counts of rows, whose numbers are in one field and add up to less than 2^63."""
 
-    #: The field with the numbers of rows.
-    rows_field: ClassVar[str]
+    rows_field: ClassVar[str]  #: The field with the numbers of rows.
 
     def __post_init__(self) -> None:
         object.__setattr__(self, self.rows_field, row_counts(self.rows_field, getattr(self, self.rows_field)))

@@ -4,8 +4,7 @@ import numpy as np
 
 from bayescal._arrays import Floats
 
-#: Default distance from 0 and 1 to which probabilities are clipped.
-VALUE_FLOOR = 1e-9
+VALUE_FLOOR = 1e-9  #: Default distance from 0 and 1 to which probabilities are clipped.
 
 
 def logit(probability: Floats, floor: float = VALUE_FLOOR) -> Floats:

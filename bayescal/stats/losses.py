@@ -14,8 +14,7 @@ import numpy as np
 from bayescal._arrays import Array, Bools, Floats, Ints
 from bayescal.stats.frozen import Sums
 
-#: Largest finite log loss: that of the smallest positive float64, 2^-1074.
-LARGEST_LOG_LOSS = 1074 * float(np.log(2))
+LARGEST_LOG_LOSS = 1074 * float(np.log(2))  #: Largest finite log loss: that of the smallest positive float64, 2^-1074.
 
 
 @dataclass(frozen=True, eq=False)

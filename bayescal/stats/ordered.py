@@ -1,7 +1,8 @@
 """Rows in the order of their scores, for cumulative statistics: sums over equal scores, and bins of equal weight."""
 
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, Self
+from operator import attrgetter
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,82 +18,15 @@ from bayescal.stats.sums import effective_number
 
 Keys = NDArray[np.unsignedinteger[Any]]
 
-#: Rows whose keys are made at once, in the cache of the processor.
-CHUNK = 2**14
-
-
-class Steps(Protocol):
-    r"""Steps of a cumulative difference, in increasing order of the scores; arrays of shape (n_scores,).
-
-    A row has the residual r = z - e: its response minus its expected response. `OrderedSums`, whose expected
-    value is the score itself, satisfies this protocol, and so does `StoredSteps`.
-    """
-
-    @property
-    def score(self) -> Array:
-        """Distinct scores, increasing; mean scores of bins."""
-
-    @property
-    def lower(self) -> Array:
-        """Smallest score that a step can contain: the score, or the lower edge of a bin."""
-
-    @property
-    def upper(self) -> Array:
-        """Largest score that a step can contain: the score, or the upper edge of a bin."""
-
-    @property
-    def weight(self) -> Floats:
-        """Sum of w."""
-
-    @property
-    def deviation(self) -> Floats:
-        """Sum of w r."""
-
-    @property
-    def weight_sq(self) -> Floats:
-        """Sum of w^2."""
-
-    @property
-    def deviation_weight_sq(self) -> Floats:
-        """Sum of w^2 r."""
-
-    @property
-    def deviation_sq(self) -> Floats:
-        """Sum of w^2 r^2."""
-
-    @property
-    def calibrated_variance(self) -> Floats:
-        """Variance of `deviation` if the mean of r is 0 at each score."""
-
-    @property
-    def n_rows(self) -> Ints:
-        """Number of rows with positive weight."""
-
-    @property
-    def weighted(self) -> bool:
-        """Whether rows had weights."""
-
-    def __len__(self) -> int:
-        """Return the number of distinct scores."""
-
-    def __getitem__(self, part: slice) -> Self:
-        """Return the steps of a range of scores."""
+CHUNK = 2**14  #: Rows whose keys are made at once, in the cache of the processor.
 
 
 class OneScore:
-    """A step is one score; a range of steps has arrays that are views."""
+    """Steps of a cumulative difference, each with one score; a range of steps has arrays that are views."""
 
     score: Array
-
-    @property
-    def lower(self) -> Array:
-        """Smallest score of each step."""
-        return self.score
-
-    @property
-    def upper(self) -> Array:
-        """Largest score of each step."""
-        return self.score
+    lower = property(attrgetter("score"))  # smallest score that a step can contain
+    upper = property(attrgetter("score"))  # largest score that a step can contain
 
     def __len__(self) -> int:
         return len(self.score)
@@ -104,17 +38,20 @@ class OneScore:
 
 @dataclass(frozen=True, eq=False)
 class StoredSteps(OneScore):
-    """Steps whose sums are stored, because they do not follow from score and response; members as for `Steps`."""
+    """Steps whose sums are stored, because they do not follow from score and response; arrays of shape (n_scores,).
 
-    score: Array
-    weight: Floats
-    deviation: Floats
-    weight_sq: Floats
-    deviation_weight_sq: Floats
-    deviation_sq: Floats
-    calibrated_variance: Floats
-    n_rows: Ints
-    weighted: bool
+    A row has the residual r = z - e: its response minus its expected response.
+    """
+
+    score: Array  # distinct scores, increasing; mean scores of bins
+    weight: Floats  # sum of w
+    deviation: Floats  # sum of w r
+    weight_sq: Floats  # sum of w^2
+    deviation_weight_sq: Floats  # sum of w^2 r
+    deviation_sq: Floats  # sum of w^2 r^2
+    calibrated_variance: Floats  # variance of `deviation` if the mean of r is 0 at each score
+    n_rows: Ints  # rows with positive weight
+    weighted: bool  # whether rows had weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -293,15 +230,11 @@ class GridSteps(StoredSteps):
     fall: Floats  # sum of w c over rows with outcome 0
     edges: Floats  # (n_scores, 2) lower and upper edge of each bin
 
-    @property
-    def lower(self) -> Floats:
-        """Lower edge of each bin."""
-        return self.edges[:, 0]
+    lower = property(lambda self: self.edges[:, 0])
+    upper = property(lambda self: self.edges[:, 1])
 
-    @property
-    def upper(self) -> Floats:
-        """Upper edge of each bin."""
-        return self.edges[:, 1]
+
+Steps = OrderedSums | StoredSteps  #: Steps of a cumulative difference, in increasing order of the scores.
 
 
 def steps_of_counts(counts: BinnedCounts) -> GridSteps:
@@ -311,12 +244,8 @@ def steps_of_counts(counts: BinnedCounts) -> GridSteps:
     weights are assumed to be unrelated to outcome and confidence within a bin.
     """
     occupied = counts.occupied
-    weight, middle = counts.weight[:, occupied], counts.bins.midpoints[occupied]
-    deviation, squares, weight_sq = (
-        counts.deviation[:, occupied],
-        counts.deviation_sq[occupied],
-        counts.weight_sq[occupied],
-    )
+    weight, deviation = counts.weight[:, occupied], counts.deviation[:, occupied]
+    squares, weight_sq, middle = (v[occupied] for v in (counts.deviation_sq, counts.weight_sq, counts.bins.midpoints))
     total, moved = weight.sum(axis=0), deviation.sum(axis=0)
     rise = np.maximum(weight[1] * (1 - middle) - deviation[1], 0.0)
     fall = np.maximum(weight[0] * middle + deviation[0], 0.0)

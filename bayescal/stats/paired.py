@@ -18,13 +18,11 @@ from bayescal.stats.clusters import ClusterCells, PairedClusters, square
 from bayescal.stats.frozen import Counted, Frozen
 from bayescal.stats.losses import DIFFERENCES, KINDS, Kind, LossSums, added_by_name, applied_by_name
 from bayescal.stats.query.row_sums import bins_before_rows, framed, joint_of, loss_differences_of, sums_of
-from bayescal.stats.ranks import correlation_of_areas
+from bayescal.stats.ranks import Ranks, correlation_of_areas
 from bayescal.stats.sums import Coefficients, cosine, cosine_of, row_counts, summed_by_key, sums_at, unit_weights
 
-#: Rows per chunk.
-CHUNK = 65_536
-#: Rows per chunk for losses, so that temporary arrays stay in the second-level cache.
-LOSSES = 16_384
+CHUNK = 65_536  #: Rows per chunk.
+LOSSES = 16_384  #: Rows per chunk for losses, so that temporary arrays stay in the second-level cache.
 #: Correlations of areas over rows, and the influences in `Ranks`.
 CORRELATIONS = {"area_correlation": "influences", "risk_correlation": "risk_influences"}
 #: Maximum number of possible joint cells for an array of all of them; with more, only cells that occur are stored.
@@ -66,7 +64,6 @@ class PairedCounts(Counted):
 
     Examples
     --------
-    >>> import bayescal as bc
     >>> pair = bc.PairedCounts.from_arrays([0, 1, 1], [0.2, 0.7, 0.9], [0, 1, 1], [0.4, 0.3, 0.8], bins=2)
     >>> pair.cells.tolist(), pair.n
     ([[0, 0, 0, 0], [1, 1, 0, 1], [1, 1, 1, 1]], array([1, 1, 1]))
@@ -87,8 +84,7 @@ class PairedCounts(Counted):
     risk_correlation: float | None = field(default=None, compare=False)
 
     rows_field = "n"
-    #: The losses of rows with outcomes say how they vary.
-    loss_covariance = None
+    loss_covariance = None  #: The losses of rows with outcomes say how they vary.
 
     @classmethod
     def empty(cls, first: Any = 15, second: Any = None, *, target: str = "confidence") -> "PairedCounts":
@@ -139,12 +135,10 @@ class PairedCounts(Counted):
         first = {"first_outcome": first_outcome, "first_confidence": first_confidence}
         second = {"second_outcome": second_outcome, "second_confidence": second_confidence}
         same_rows({**first, **second, "weights": weights})
-        pair = (
-            Predictions.from_outcomes(first_outcome, first_confidence, weights, target=target),
-            Predictions.from_outcomes(second_outcome, second_confidence, weights, target=target),
-        )
-        margins = (BinnedCounts.from_predictions(p, bins=bins, binning=binning) for p in pair)
-        return cls.from_predictions(*pair, *margins)
+        both = (first_outcome, first_confidence), (second_outcome, second_confidence)
+        one, other = (Predictions.from_outcomes(*columns, weights, target=target) for columns in both)
+        margins = (BinnedCounts.from_predictions(p, bins=bins, binning=binning) for p in (one, other))
+        return cls.from_predictions(one, other, *margins)
 
     @classmethod
     def from_frame(
@@ -179,7 +173,6 @@ class PairedCounts(Counted):
         Examples
         --------
         >>> import pyarrow as pa
-        >>> import bayescal as bc
         >>> frame = pa.table({"rain": [0, 1, 1], "old": [0.2, 0.7, 0.9], "new": [0.4, 0.3, 0.8]})
         >>> names = {"outcome": "rain", "first_confidence": "old", "second_confidence": "new"}
         >>> bc.PairedCounts.from_frame(frame, **names, bins=2, target="event").cells.tolist()
@@ -230,7 +223,7 @@ class PairedCounts(Counted):
         joint = _unpacked(keys, len(second_counts.bins)), n, weight, weight_sq
         parts: dict[str, Any] = {k.difference: _loss_difference(k, first, second) for k in KINDS.values()}
         of_row = None if clusters is None else clusters.of_row
-        parts |= _correlations(first, second, first_counts, second_counts, of_row)
+        parts |= _correlations(first, second, first_counts.ranks, second_counts.ranks, of_row)
         if of_row is not None:
             both = ((first, first_counts), (second, second_counts))
             cells = (ClusterCells.of_rows(rows, of_row, counts.bins) for rows, counts in both)
@@ -249,10 +242,8 @@ class PairedCounts(Counted):
         n = row_counts("n", summed_by_key(at, np.concatenate([self.n, other.n]), len(keys)))
         weight, weight_sq = unit_weights(n)
         if self.weighted or other.weighted:
-            weight, weight_sq = (
-                sums_at(at, np.concatenate([getattr(self, name), getattr(other, name)]), len(keys))
-                for name in ("weight", "weight_sq")
-            )
+            sums = ([self.weight, other.weight], [self.weight_sq, other.weight_sq])
+            weight, weight_sq = (sums_at(at, np.concatenate(both), len(keys)) for both in sums)
         parts: dict[str, Any] = added_by_name(DIFFERENCES, self, other)
         if not (self.n_rows and other.n_rows):
             parts |= (self if self.n_rows else other)._correlations
@@ -262,9 +253,8 @@ class PairedCounts(Counted):
         return PairedCounts(first, second, _unpacked(keys, len(second.bins)), n, weight, weight_sq, **parts)
 
     def __repr__(self) -> str:
-        return (
-            f"PairedCounts({self.n_rows} rows in {len(self.n)} joint cells, {self.first.bins} and {self.second.bins})"
-        )
+        bins = f"{self.first.bins} and {self.second.bins}"
+        return f"PairedCounts({self.n_rows} rows in {len(self.n)} joint cells, {bins})"
 
     def swapped(self) -> "PairedCounts":
         """Return the counts with the two classifiers exchanged."""
@@ -281,18 +271,15 @@ class PairedCounts(Counted):
 
     def linear_cosine(self, of_gap: Coefficients, of_mass: Coefficients) -> float:
         """Cosine similarity over rows, or over clusters, of two linear functions of the bins; see `Paired`."""
-        counts, sides, same = (self.first, self.second), (self.cells.T[:2], self.cells.T[2:]), self._same_cells
-        moved = [
-            gap[at] * (z - each.mean_confidence[at]) + mass[at]
-            for gap, mass, each, (at, z) in zip(of_gap, of_mass, counts, sides, strict=True)
-        ]
+        means, same = (self.first.mean_confidence, self.second.mean_confidence), self._same_cells
+        sides = zip(of_gap, of_mass, means, (self.cells.T[:2], self.cells.T[2:]), strict=True)
+        moved = [gap[at] * (z - mean[at]) + mass[at] for gap, mass, mean, (at, z) in sides]
         centres = [np.average(m, weights=self.weight) if self.weight.any() else 0.0 for m in moved]
         if self.clusters is None:
             return cosine_of(moved[0] - centres[0], moved[1] - centres[1], self.weight_sq, same=same)
         centred = of_mass[0] - centres[0], of_mass[1] - centres[1]
-        assert self.first.clusters is not None
-        assert self.second.clusters is not None
-        xx, yy = square(self.first.clusters, of_gap[0], centred[0]), square(self.second.clusters, of_gap[1], centred[1])
+        of_both: Any = self.first.clusters, self.second.clusters
+        xx, yy = (square(*sums) for sums in zip(of_both, of_gap, centred, strict=True))
         return cosine(xx, yy, self.clusters.product(of_gap, centred), same=same)
 
     def gap_cosine(self, gaps: Coefficients) -> float:
@@ -358,14 +345,9 @@ def _loss_difference(kind: Kind, first: Predictions, second: Predictions) -> Los
 
 
 def _correlations(
-    first: Predictions,
-    second: Predictions,
-    first_counts: BinnedCounts,
-    second_counts: BinnedCounts,
-    of_row: Ints | None = None,
+    first: Predictions, second: Predictions, one: Ranks | None, other: Ranks | None, of_row: Ints | None
 ) -> dict[str, float | None]:
     """Correlations of the influences on the areas under both curves; None without ranks or what a curve needs."""
-    one, other = first_counts.ranks, second_counts.ranks
     if one is None or other is None:
         return {}
     sides = [(r, p.outcome, r.cell_of(p.confidence)) for r, p in ((one, first), (other, second))]
@@ -381,10 +363,8 @@ def _two_classifiers(outcome: str | Sequence[str], first: str, second: str) -> l
         return [{"outcome": outcome, "first_confidence": first}, {"outcome": outcome, "second_confidence": second}]
     if not isinstance(outcome, Sequence) or len(outcome) != 2:
         raise TypeError(f"`outcome` must name one column of `frame`, or two: one for each classifier; not {outcome!r}.")
-    return [
-        {"outcome[0]": outcome[0], "first_confidence": first},
-        {"outcome[1]": outcome[1], "second_confidence": second},
-    ]
+    names = ("first_confidence", "second_confidence")
+    return [{f"outcome[{i}]": outcome[i], names[i]: column} for i, column in enumerate((first, second))]
 
 
 def _packed(cells: Ints, n_others: int) -> Ints:

@@ -15,18 +15,15 @@ from bayescal.stats.sums import effective_number, sums_at
 
 #: Grids that are not bins: each distinct confidence is a cell, or the cells of `fine_cell`.
 VALUES, FINE = "values", "fine"
-#: Maximum number of rows, and of distinct confidences, for a grid of values: 3 MB.
-EXACT_ROWS = 2**17
+EXACT_ROWS = 2**17  #: Maximum number of rows, and of distinct confidences, for a grid of values: 3 MB.
 #: The cells of the fine grid have relative widths of 2^-10 of the smaller one of confidence and 1 - confidence, down to
 #: 2^-30: a float32 without its last 13 bits. The first one is the integer at 2^-30, the last one that at 1/2.
 DROPPED, SMALLEST = 13, 2.0**-30
 FIRST, HALF = (int(np.float32(c).view(np.int32)) >> DROPPED for c in (SMALLEST, 0.5))
 SIDE = HALF - FIRST + 1
 FINE_CELLS = 2 * SIDE
-#: Rows per chunk, so that temporary arrays stay in the second-level cache.
-CHUNK = 32_768
-#: Influences of rows closer than this are equal, as those of two names of one classifier.
-ROUNDING = 1e-12
+CHUNK = 32_768  #: Rows per chunk, so that temporary arrays stay in the second-level cache.
+ROUNDING = 1e-12  #: Influences of rows closer than this are equal, as those of two names of one classifier.
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,11 +147,8 @@ class Ranks(Frozen):
         :math:`w_i^2`. It equals `spread` if weights do not depend on the placement. A few heavy rows attract the mean
         and lie close to it, which makes this variance too small; therefore the larger of the two is returned.
         """
-        squares = self.weight_sq.sum(axis=1)
-        variance = np.divide(
-            (self.weight_sq * (self.placements - self.auc) ** 2).sum(axis=1), squares, np.zeros(2), where=squares > 0
-        )
-        return np.maximum(variance, self.spread)
+        squares, total = self.weight_sq.sum(axis=1), (self.weight_sq * (self.placements - self.auc) ** 2).sum(axis=1)
+        return np.maximum(np.divide(total, squares, np.zeros(2), where=squares > 0), self.spread)
 
     @cached_property
     def grid_error(self) -> float:

@@ -12,8 +12,7 @@ from bayescal._meant import public
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import Bins
 
-#: The version changes whenever readers of the file have to change.
-SCHEMA = "bayescal.counts/2"
+SCHEMA = "bayescal.counts/2"  #: The version changes whenever readers of the file have to change.
 
 #: The package, whose files named `document.py` or in folders named `documents` register kinds when they are imported.
 PACKAGE = Path(__file__).parents[1]
@@ -74,9 +73,7 @@ _kinds: dict[str, CountsKind] = {}
 _bins: dict[str, BinsKind] = {}
 
 
-def _registering[**P, Kind: (CountsKind, BinsKind)](
-    kind: Callable[P, Kind], kinds: dict[str, Kind]
-) -> Callable[P, None]:
+def _registering[**P, K: (CountsKind, BinsKind)](kind: Callable[P, K], kinds: dict[str, K]) -> Callable[P, None]:
     """Return a function that makes a kind and adds it; files that convert counts to documents call it when imported."""
 
     def register(*values: P.args, **named: P.kwargs) -> None:
@@ -113,8 +110,7 @@ def kind_of(counts: object) -> CountsKind:
 
 @cache
 def _load_package() -> None:
-    files = [*PACKAGE.rglob("document.py"), *PACKAGE.rglob("documents/*.py")]
-    for file in sorted(files):
+    for file in sorted([*PACKAGE.rglob("document.py"), *PACKAGE.rglob("documents/*.py")]):
         import_module(
             ".".join(("bayescal", *file.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__")
         )
@@ -151,7 +147,6 @@ def save_counts(counts: SavedCounts, path: str | Path) -> Path:
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>> import bayescal as bc
     >>> counts = bc.BinnedCounts.from_arrays([0, 1, 1], [0.2, 0.7, 0.9], bins=5)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = bc.save_counts(counts, Path(folder) / "counts.json")
@@ -191,7 +186,6 @@ def load_counts(path: str | Path) -> SavedCounts:
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>> import bayescal as bc
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     workers = [
     ...         bc.save_counts(bc.BinnedCounts.from_arrays([0, 1], [0.2, c], bins=2), Path(folder) / f"{c}.json")
@@ -218,5 +212,4 @@ def counts_from_document(document: Any) -> SavedCounts:
     document = _files.require_schema(document, SCHEMA)
     kind, _ = document.pop("kind", None), document.pop("schema")
     _checks.one_of("kind", kind, [*counts_kinds()])
-    counts: SavedCounts = counts_kinds()[str(kind)].read(document)
-    return counts
+    return counts_kinds()[str(kind)].read(document)

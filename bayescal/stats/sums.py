@@ -9,8 +9,7 @@ from bayescal._arrays import Array, Floats, Ints
 from bayescal._rules import NOT_NEGATIVE
 
 TINY = float(np.finfo(np.float64).tiny)
-#: Coefficients by bin, for the first and for the second classifier.
-Coefficients = tuple[Floats, Floats]
+Coefficients = tuple[Floats, Floats]  #: Coefficients by bin, for the first and for the second classifier.
 #: Numbers of rows are non-negative integers whose sum is at most this: sums are exact, or raise an error.
 MOST_ROWS = 2**63 - 1
 

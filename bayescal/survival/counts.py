@@ -63,7 +63,6 @@ class SurvivalCounts(Counted):
 
     Examples
     --------
-    >>> import bayescal as bc
     >>> counts = bc.survival.SurvivalCounts.from_arrays([3, 5, 5], [1, 0, 1], [0.6, 0.2, 0.7], times=[3, 5], bins=2)
     >>> counts.exits[0].tolist()  # events by bin and cell of time
     [[0, 0, 0], [1, 1, 0]]
@@ -98,7 +97,6 @@ class SurvivalCounts(Counted):
 
         Examples
         --------
-        >>> import bayescal as bc
         >>> bc.survival.SurvivalCounts.empty(times=[1, 2]).n_rows
         0
         """
@@ -132,7 +130,6 @@ class SurvivalCounts(Counted):
 
         Examples
         --------
-        >>> import bayescal as bc
         >>> bc.survival.SurvivalCounts.from_arrays([1, 2], [1, 0], [0.2, 0.7], times=[1, 2])
         SurvivalCounts(10 equal-width bins [a, b), 2 times from 1 to 2, 2 rows)
         """
@@ -200,7 +197,6 @@ class SurvivalCounts(Counted):
         Examples
         --------
         >>> import pyarrow as pa
-        >>> import bayescal as bc
         >>> frame = pa.table({"week": [3, 5, 5], "event": [1, 0, 1], "risk": [0.6, 0.2, 0.7]})
         >>> bc.survival.SurvivalCounts.from_frame(frame, time="week", times=[3, 5], bins=2).exits[0].tolist()
         [[0, 0, 0], [1, 1, 0]]
@@ -281,7 +277,6 @@ class SurvivalCounts(Counted):
 
         Examples
         --------
-        >>> import bayescal as bc
         >>> counts = bc.survival.SurvivalCounts.from_arrays([3, 5, 5], [1, 0, 1], [0.6, 0.2, 0.7], times=[3, 5], bins=2)
         >>> counts.at(3).accuracy
         array([0. , 0.5])

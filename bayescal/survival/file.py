@@ -83,7 +83,6 @@ def count_file(
     --------
     >>> from tempfile import TemporaryDirectory
     >>> from pathlib import Path
-    >>> import bayescal as bc
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder, "patients.csv")
     ...     _ = path.write_text("week,died,p\n3,1,0.6\n5,0,0.2\n5,1,0.7\n")

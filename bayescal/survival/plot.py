@@ -34,9 +34,6 @@ def plot_horizons(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import bayescal as bc
-    >>> from matplotlib.figure import Figure
     >>> risk = np.linspace(0.05, 0.9, 200)
     >>> risks = np.stack([risk / 2, risk], axis=1)
     >>> horizons = bc.survival.evaluate(1 / risk, np.ones(200), risks, horizon=[2, 4], rng=1)

@@ -201,7 +201,6 @@ def risk_at_horizon(curves: Any, horizon: Any) -> Floats:
     Examples
     --------
     >>> import pandas as pd
-    >>> import bayescal as bc
     >>> curves = pd.DataFrame({"a": [1.0, 0.9, 0.7], "b": [1.0, 0.5, 0.5]}, index=[0.0, 10.0, 20.0])
     >>> bc.survival.risk_at_horizon(curves, 10)
     array([0.1, 0.5])

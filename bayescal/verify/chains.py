@@ -369,7 +369,6 @@ def agreement(
     --------
     This takes tens of seconds, most of them for compiling the PyMC model:
 
-    >>> import bayescal as bc
     >>> counts = bc.BinnedCounts.from_arrays([0, 1, 1, 0], [0.2, 0.7, 0.8, 0.9], bins=2)
     >>> bc.verify.agreement(bc.dirichlet_posterior(counts), rng=1).agrees  # doctest: +SKIP
     True
@@ -415,7 +414,6 @@ def agreement_with_reference(
     --------
     Chains of one model serve for several closed forms:
 
-    >>> import bayescal as bc
     >>> posterior = bc.dirichlet_posterior(bc.BinnedCounts.from_arrays([0, 1, 1, 0], [0.2, 0.7, 0.8, 0.9], bins=2))
     >>> chains = bc.verify.agreement(posterior, rng=1).reference  # doctest: +SKIP
     >>> bc.verify.agreement_with_reference(posterior, chains, rng=2).agrees  # doctest: +SKIP

@@ -207,10 +207,8 @@ def _keywords(study: StudyOptions, options: VerifyOptions) -> dict[str, Any]:
     """Return the keywords of `coverage_study`; every name is looked up before the first cell is computed."""
     keywords = keywords_of(coverage_study, study, options)
     keywords["estimand"] = _estimand(keywords["estimand"])
-    entries: dict[str, Callable[[str], Any]] = {
-        **LISTS,
-        "methods": partial(_name, "methods", methods_of(keywords["estimand"])),
-    }
+    available = methods_of(keywords["estimand"])
+    entries = LISTS | {"methods": partial(_name, "methods", available)}
     for name, text in study.given().items():
         if name in entries:
             keywords[name] = [entries[name](word) for word in _words(name, text)]

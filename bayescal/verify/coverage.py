@@ -56,13 +56,9 @@ class CoverageResults:
 
     def _overall(self, rows: list[dict[str, Any]]) -> dict[str, Any]:
         worst = min(rows, key=lambda row: row["coverage"])
-        return {
-            "method": worst["method"],
-            "cells": len(rows),
-            "worst_coverage": worst["coverage"],
-            "worst_cell": self.cell_name.format(**worst),
-            **{name: float(np.mean([value(row) for row in rows])) for name, value in self.averages.items()},
-        }
+        means = {name: float(np.mean([value(row) for row in rows])) for name, value in self.averages.items()}
+        about = {"worst_coverage": worst["coverage"], "worst_cell": self.cell_name.format(**worst)}
+        return {"method": worst["method"], "cells": len(rows), **about, **means}
 
 
 @dataclass(frozen=True)
@@ -152,10 +148,8 @@ def run_cell(cell: Cell[Any]) -> list[dict[str, Any]]:
 
     by_method = stacked(intervals() for _ in range(setup.repeats))
     about = {"n_rows": cell.n_rows, **scenario.columns, "truth": scenario.truth}
-    return [
-        {**about, "method": name, **score(values, scenario.truth), "repeats": setup.repeats}
-        for name, values in by_method.items()
-    ]
+    scores = {name: score(values, scenario.truth) for name, values in by_method.items()}
+    return [{**about, "method": name, **each, "repeats": setup.repeats} for name, each in scores.items()]
 
 
 def stacked[Key: Hashable](results: Iterable[Mapping[Key, tuple[float, ...]]]) -> dict[Key, Floats]:
@@ -176,12 +170,8 @@ def score(intervals: Floats, truth: float) -> dict[str, float]:
     """Compute coverage, bias, root mean square error and mean width of intervals, rows (low, high, estimate)."""
     low, high, estimate = intervals.T
     error = estimate - truth
-    return {
-        "coverage": float(contains(low, high, truth).mean()),
-        "bias": float(error.mean()),
-        "rmse": float(np.sqrt((error**2).mean())),
-        "width": float((high - low).mean()),
-    }
+    numbers = contains(low, high, truth).mean(), error.mean(), np.sqrt((error**2).mean()), (high - low).mean()
+    return dict(zip(("coverage", "bias", "rmse", "width"), map(float, numbers), strict=True))
 
 
 def standard_error(prob: float, repeats: int) -> float:

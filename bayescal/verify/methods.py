@@ -372,7 +372,6 @@ def printed_formula(posterior: Evaluation | DirichletPosterior, n_draws: int = 4
     --------
     The probabilities of the random forest are nearly calibrated:
 
-    >>> import bayescal as bc
     >>> cancer = bc.datasets.load_breast_cancer()
     >>> ev = bc.evaluate(cancer.y_true, cancer.y_prob["random_forest"], bins=10, model="dirichlet", rng=1)
     >>> round(ev.ece.mean(), 3), round(bc.verify.printed_formula(ev, rng=1).mean(), 3)

@@ -77,7 +77,7 @@ def pymc_model(
       group has its own component of the mixture, in ``"together"`` all groups have the same one.
     - `Recalibration` with a Normal prior: intercept and slope.
     - `CalibrationCurve`: `form` is ``"smooth"`` or ``"shrinkage"``, the two parts that the curve pools, without scores
-      of exactly 0 or 1.
+      of exactly 0 or 1. With fewer than 100 rows, intercept and slope.
     - `NetBenefit` of rows without weights and clusters: probabilities ``q`` of outcome and score cells, of all models
       jointly. With a known prevalence, those of each outcome are divided by their sum.
     - `CumulativePosterior` and `SubpopulationPosterior` with ``model="segments"``: bins in segments; of a
@@ -87,7 +87,6 @@ def pymc_model(
 
     Examples
     --------
-    >>> import bayescal as bc
     >>> ev = bc.evaluate([0, 1, 1, 0], [0.2, 0.7, 0.8, 0.9], bins=2, model="dirichlet", rng=1)
     >>> model = bc.pymc_model(ev)
     >>> [v.name for v in model.free_RVs], [v.name for v in model.observed_RVs]
@@ -199,7 +198,7 @@ def family_evidence(posterior: ShrinkagePosterior) -> dict[str, float]:
 
 
 def _label_shift(result: Any) -> "pm.Model":
-    from bayescal.verify.twins.shift import SUB_MODEL, LabelShiftTwin
+    from bayescal.verify.shift_models import SUB_MODEL, rows_by_bin
 
     part, rows = result.posterior.parts[0], result.counts.rows
     names = sub_models_of(part) if isinstance(part, ShrinkagePosterior) else []
@@ -220,7 +219,7 @@ def _label_shift(result: Any) -> "pm.Model":
             f"`result` must have rows of the target in every bin for a PyMC model; {len(empty)} bins have none, the "
             f"first is bin {empty[0]}. Use fewer bins."
         )
-    return LabelShiftTwin(result).model()
+    return rows_by_bin(rows, part.prior_options)
 
 
 # --- groups, data sets
@@ -237,7 +236,7 @@ def _grouped(result: Any, *, form: str | None = None) -> "pm.Model":
 
 
 def _pooled(posterior: Any, *, form: str | None = None, groups: list[str] | None = None) -> "pm.Model":
-    from bayescal.verify.twins.pooling import of_pooled
+    from bayescal.verify.pooling_models import of_pooled
 
     words = "pooled groups are a linear pool of three families, and `form` selects one of the two that pool groups"
     return of_pooled(posterior, together=_one_of_parts(form, ("own", "together"), words) == "together", groups=groups)
@@ -256,41 +255,49 @@ def _over_datasets(result: Any, *, pair: tuple[str, str] | None = None) -> "pm.M
 
 
 def _random_effects(posterior: Any, *, datasets: list[str] | None = None) -> "pm.Model":
-    from bayescal.verify.twins.pooling import RandomEffectsTwin
+    from bayescal.verify.pooling_models import random_effects_model
 
     if len(posterior.estimate) != 1:
         raise ValueError(
             f"`result` must have one problem for a PyMC model, not {len(posterior.estimate)}. Make a posterior of one "
             "row of `estimate` and `error`."
         )
-    return RandomEffectsTwin(posterior.estimate[0], posterior.error[0], posterior.scale).model(datasets)
+    return random_effects_model(posterior.estimate[0], posterior.error[0], posterior.scale, datasets)
 
 
 # --- risk models and decisions
 
 
 def _recalibration(posterior: Any) -> "pm.Model":
-    from bayescal.verify.twins.clinical import RecalibrationTwin
+    from bayescal.verify.clinical_models import recalibration_model
 
-    return RecalibrationTwin(posterior).model()
+    return recalibration_model(posterior)
 
 
 def _smooth_curve(posterior: Any) -> "pm.Model":
-    from bayescal.verify.twins.clinical import SmoothCurveTwin
+    from bayescal.verify.clinical_models import smooth_curve_model
 
-    return SmoothCurveTwin(posterior).model()
+    return smooth_curve_model(posterior)
 
 
 def _curve(posterior: Any, *, form: str | None = None) -> "pm.Model":
     words = "a calibration curve pools two posteriors with shares of its own"
     part = _one_of_parts(form, ("smooth", "shrinkage"), words)
-    apart = int(posterior.apart.sum())
-    if apart:
+    _require_no_ends(posterior)
+    return pymc_model(getattr(posterior, part))
+
+
+def _line(posterior: Any) -> "pm.Model":
+    _require_no_ends(posterior)
+    return _recalibration(posterior.line)
+
+
+def _require_no_ends(posterior: Any) -> None:
+    if apart := int(posterior.apart.sum()):
         raise ValueError(
             f"`result` must have scores between 0 and 1 for a PyMC model: {apart} of {len(posterior.apart)} knots of "
             "the curve are at exactly 0 or 1, and have a posterior of their own. Evaluate the other rows."
         )
-    return pymc_model(getattr(posterior, part))
 
 
 def _score_cells(posterior: Any) -> "pm.Model":
@@ -339,7 +346,7 @@ def _class_frequencies(result: Any) -> "pm.Model":
 
 
 def _class_priors(posterior: Any) -> "pm.Model":
-    from bayescal.verify.twins.shift import frequency_model
+    from bayescal.verify.shift_models import frequency_model
 
     return frequency_model(posterior)
 
@@ -352,9 +359,9 @@ def _shift_evidence(result: Any) -> "pm.Model":
 
 
 def _cell_shift(posterior: Any, *, cells: list[str] | None = None) -> "pm.Model":
-    from bayescal.verify.twins.shift import CellShiftTwin
+    from bayescal.verify.shift_models import cell_shift_model
 
-    return CellShiftTwin(posterior, {}).model(cells)
+    return cell_shift_model(posterior, cells)
 
 
 #: Class of a result or posterior -> the function that writes its model; its subclasses have the same one.
@@ -367,6 +374,7 @@ WRITERS: "dict[str, Callable[..., pm.Model]]" = {
     "bayescal.clinical.slope.posterior.RecalibrationPosterior": _recalibration,
     "bayescal.clinical.curve.posterior.SmoothCurvePosterior": _smooth_curve,
     "bayescal.clinical.curve.posterior.CurvePosterior": _curve,
+    "bayescal.clinical.curve.logistic.LogisticCurvePosterior": _line,
     "bayescal.decisions.posterior.ScoreCellsPosterior": _score_cells,
     "bayescal.shift.class_frequencies_posterior.ClassPriorPosterior": _class_priors,
     "bayescal.shift.statistics.CellShiftPosterior": _cell_shift,

@@ -105,7 +105,6 @@ def dirichlet_model(
 
     Examples
     --------
-    >>> import bayescal as bc
     >>> counts = bc.BinnedCounts.from_arrays([0, 1, 1, 0], [0.2, 0.7, 0.8, 0.9], bins=2)
     >>> model = bc.verify.dirichlet_model(counts, alpha="jeffreys")
     >>> model.named_vars_to_dims["q"], [v.name for v in model.free_RVs]
@@ -239,7 +238,6 @@ def shrinkage_model(
 
     Examples
     --------
-    >>> import bayescal as bc
     >>> from bayescal.verify.pymc_models import shrinkage_model
     >>> counts = bc.BinnedCounts.from_arrays([0, 1, 1, 0], [0.2, 0.7, 0.8, 0.9], bins=2)
     >>> model = shrinkage_model(counts, "logistic", intercept_sd=1.0)
@@ -272,7 +270,6 @@ def calibrated_model(counts: Counts, **prior: Any) -> pm.Model:
 
     Examples
     --------
-    >>> import bayescal as bc
     >>> from bayescal.verify.pymc_models import calibrated_model
     >>> counts = bc.BinnedCounts.from_arrays([0, 1, 1, 0], [0.2, 0.7, 0.8, 0.9], bins=2)
     >>> [v.name for v in calibrated_model(counts).free_RVs]

@@ -14,7 +14,7 @@ from scipy.special import gammaln
 
 from bayescal._arrays import Bools, Floats
 from bayescal.posterior.shrinkage.prior import ENDS, EXACT, SMALL, SUB_MODELS, ShrinkagePrior
-from bayescal.verify.twins.pooling import logit
+from bayescal.verify.pooling_models import logit
 
 #: A symbolic value in the graph of a model.
 Tensor = Any
@@ -231,11 +231,8 @@ def in_segments(ratio: Tensor, shift: Tensor, count: int, dims: str) -> tuple[Te
 
     `ratio` has the log-likelihood ratio of each bin (column) if the segment that begins at a bin (row) is off.
     """
-    u_end, u_segment, u_changes = (
-        pm.Uniform("u_end", dims=dims),
-        pm.Uniform("u_segment", dims=dims),
-        _uniform("u_changes"),
-    )
+    u_end, u_segment = (pm.Uniform(name, dims=dims) for name in ("u_end", "u_segment"))
+    u_changes = _uniform("u_changes")
     rates = np.minimum(np.array(CHANGES) / max(count - 1, 1), LARGEST_RATE)
     # ends[s] of a segment that begins at s: log-likelihood ratio if off, by end; prior by number of changes and end
     off, either, prior = [], [], []

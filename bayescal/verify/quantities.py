@@ -26,10 +26,7 @@ DRIFTING = tuple(name for name, (drift, _) in SUB_MODELS.items() if drift)
 ON_OR_OFF = (*(name for name, (_, residual) in SUB_MODELS.items() if residual == "sparse"), "runs", "offset")
 RESIDUAL_PARAMETERS = {"none": (), "dense": ("tau",), "sparse": ("rho",)}
 PARAMETERS_OF: dict[str, tuple[str, ...]] = {
-    **{
-        name: (("intercept", "slope") if drift else ()) + RESIDUAL_PARAMETERS[residual]
-        for name, (drift, residual) in SUB_MODELS.items()
-    },
+    **{name: ("intercept", "slope") * drift + RESIDUAL_PARAMETERS[of] for name, (drift, of) in SUB_MODELS.items()},
     "runs": (),
     "offset": ("amount", "rho"),
     SMALL: ("intercept", "slope", "tau"),
@@ -51,11 +48,9 @@ def of_pymc(
     variables = {name: np.concatenate(values.values) for name, values in tree.posterior.items()}
     labels = tree.posterior["bin"].values
     if isinstance(posterior, ShrinkagePosterior):
-        shares = (
-            dict(zip(tree.posterior["hypothesis"].values, variables["p_sub_model"].T, strict=True))
-            if ("p_sub_model" in variables)
-            else {}
-        )
+        shares = {}
+        if "p_sub_model" in variables:
+            shares = dict(zip(tree.posterior["hypothesis"].values, variables["p_sub_model"].T, strict=True))
         if with_calibrated:
             return {CALIBRATED: shares[EXACT]}
         extra = _parameters_of_pymc(variables, posterior)
@@ -148,17 +143,13 @@ def _common(bins: BinDraws, errors: Floats, thresholds: tuple[float, ...]) -> di
     """Quantities of all models: the ECE with its distribution function, the other estimands, and the bins."""
     # with fixed confidences a gap is an accuracy less a constant, and adds nothing
     of_bins = ("mass", "accuracy", "confidence", "gap") if len(bins.confidence) > 1 else ("mass", "accuracy")
-    return {
-        "ece": errors,
-        **below("ece", errors, thresholds),
-        **{
-            key: np.asarray(each.function(bins))
-            for key, each in registered().items()
-            if key not in COMPARED_OTHERWISE and each.reported and not each.needs and each.coordinate is None
-        },
-        "largest_gap": largest_error(bins).values,
-        **{name: getattr(bins, name) for name in of_bins},
+    others = {
+        key: np.asarray(each.function(bins))
+        for key, each in registered().items()
+        if key not in COMPARED_OTHERWISE and each.reported and not each.needs and each.coordinate is None
     }
+    first = {"ece": errors, **below("ece", errors, thresholds), **others, "largest_gap": largest_error(bins).values}
+    return first | {name: getattr(bins, name) for name in of_bins}
 
 
 def _labelled(quantities: Mapping[str, Any], labels: Any) -> dict[str, Any]:

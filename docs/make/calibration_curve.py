@@ -22,6 +22,7 @@ from studies import (
     one_line_per_cell,
     rows_of_jobs,
     run_study,
+    small_sets,
 )
 
 import bayescal as bc
@@ -44,8 +45,8 @@ SEED, PROB = 17, 0.95
 #: The requirement is on the sizes of `SIZES`; `OTHERS` are measured beside.
 SIZES, OTHERS = (300, 2000), (100,)
 OF_SIZES = tuple(str(size) for size in (*SIZES, *OTHERS))
-RIVALS, LOCAL, CALIBRATED = "rivals", "local", "p_calibrated"
-PARTS = (*OF_SIZES, RIVALS, LOCAL, CALIBRATED)
+RIVALS, LOCAL, CALIBRATED, SMALL = "rivals", "local", "p_calibrated", "small"
+PARTS = (*OF_SIZES, RIVALS, LOCAL, CALIBRATED, SMALL)
 POPULATION_NAMES = ("flat", "rare")
 CURVES = (("calibrated", None), ("temperature", 1.5), ("wave", 0.05))
 #: Quantiles of the population from which the true errors are computed.
@@ -315,12 +316,18 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     """Measure the chosen parts; with --quick, a little of each kind."""
     settings = {"prob": PROB, "repeats": options.repeats, "draws": options.draws}
     found = {**about(SEED, settings), "columns": list(COLUMNS)}
-    parts = (PARTS[0], RIVALS, LOCAL, CALIBRATED) if options.quick else options.only
+    parts = (PARTS[0], RIVALS, LOCAL, CALIBRATED, SMALL) if options.quick else options.only
     of_size = {size: [int(size)] for size in OF_SIZES} | {RIVALS: [300] if options.quick else [*SIZES, *OTHERS]}
     for part in parts:
         known = {"workers": options.workers, "description": part}
         if part == CALIBRATED:
             found[part] = rows_of(TRUTH_COLUMNS, measure_truths(options))
+        elif part == SMALL:
+            jobs = jobs_of(
+                small_sets.CELLS[:: 15 if options.quick else 1], small_sets.TIMES * options.repeats, options.draws,
+                rng=np.random.default_rng([SEED, *small_sets.SIZES]),
+            )  # fmt: skip
+            found[part] = rows_of(small_sets.COLUMNS, rows_of_jobs(small_sets.of_cell, jobs, **known))
         elif part == LOCAL:
             jobs = jobs_of(
                 [(name,) for name in LOCAL_POPULATIONS], options.repeats, options.draws,
@@ -430,6 +437,9 @@ def tables(numbers: dict[str, Any]) -> dict[str, str]:
         "local": local(rows_in(numbers, [LOCAL])),
         "calibrated": calibrated(numbers),
     }
+    small = [dict(zip(small_sets.COLUMNS, row, strict=True)) for row in numbers.get(SMALL, [])]
+    if small:
+        made |= {"small": small_sets.overall(small), "small_cells": small_sets.by_cell(small)}
     return made | {f"rows_{size}": overall(rows, (size,)) for size in OTHERS}
 
 
@@ -442,7 +452,7 @@ if __name__ == "__main__":
         page="calibration_curve.md",
         save=save_parts,
         parts=PARTS,
-        shown=("conditions", "overall", "cells", "band", "local", "calibrated"),
+        shown=("conditions", "overall", "cells", "band", "local", "calibrated", "small"),
         repeats=(100, 2),
         draws=FEWER_DRAWS,
     )

@@ -14,13 +14,14 @@ from pages import cells, rounded, save_parts, table
 from scipy.special import expit
 from scipy.stats import beta, norm
 from studies import about, run_study
+from twins.shift import LabelShiftTwin
 
 import bayescal as bc
 from bayescal.posterior.shrinkage.model import shrinkage_posterior
 from bayescal.shift.label_shift import pooled
 from bayescal.shift.label_shift_result import LabelShiftEvaluation
 from bayescal.verify.chains import agreement
-from bayescal.verify.twins.shift import SUB_MODEL, LabelShiftTwin
+from bayescal.verify.shift_models import SUB_MODEL
 
 Floats = NDArray[np.float64]
 

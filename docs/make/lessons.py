@@ -64,13 +64,13 @@ async def all_problems(chosen: Iterable[Path], mode: str, *, checks: Path = CHEC
             print(f"{lesson.name}: {time.monotonic() - begin:.0f} s", flush=True)
         return [f"{lesson.name}, {problem}" for problem in problems]
 
-    found = await asyncio.gather(*map(one, sorted(chosen, key=_compiles_models, reverse=True)))
+    found = await asyncio.gather(*map(one, sorted(chosen, key=_takes_long, reverse=True)))
     return [problem for problems in found for problem in problems]
 
 
-def _compiles_models(lesson: Path) -> bool:
-    """Whether a lesson runs PyMC, which compiles for about a minute: it starts first."""
-    return "bayescal.verify" in lesson.read_text(encoding="utf-8")
+def _takes_long(lesson: Path) -> bool:
+    """Whether a lesson samples with PyMC or corrects labels of judges: it takes about a minute and starts first."""
+    return any(name in lesson.read_text(encoding="utf-8") for name in ("bayescal.verify", "bc.labels.judged"))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

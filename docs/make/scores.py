@@ -1,4 +1,4 @@
-"""Measure how often intervals of Brier score, log score and accuracy, and of differences of two, contain the truth;
+"""Measure how often intervals of Brier score (also scaled), log score and accuracy, and of differences, hold the truth;
 write docs/explanation/scores.md: part of `make coverage`.
 """
 
@@ -19,11 +19,12 @@ from bayescal import BinDraws, BinnedCounts, PairedCounts, evaluate_counts
 from bayescal.analyses.compare import SameRowsWarning, compare_counts, compare_independent
 from bayescal.datasets.simulate import POPULATIONS, BetaPopulation, simulate, true_curve
 from bayescal.estimands.scores import joint_log_scores
+from bayescal.estimands.scores_scaled import joint_scaled_brier_scores
 from bayescal.posterior.joint import correlation, reorder
 from bayescal.verify.coverage import CoverageStudy, score, stacked
 from bayescal.verify.methods import Interval
 
-SEED, PROB = 1, 0.95
+SEED, PROB, NORMAL = 1, 0.95, 1.959964
 SIZES, CURVES, BINS = (200, 2000), (("calibrated", None), ("temperature", 1.5)), (1, 2, 5, 15)
 #: Resamples of the rows in the Bayesian bootstrap, and in the percentile bootstrap of log losses.
 RESAMPLES, LOG_RESAMPLES = 1000, 400
@@ -44,12 +45,15 @@ PAIRS = (
 COLUMNS = ("n_rows", "population", "curve", "truth", "bins", "method", "coverage", "bias", "rmse", "width", "repeats")
 DIFFERENCE_COLUMNS = tuple({"curve": "pair"}.get(name, name) for name in COLUMNS)
 #: Scores have more data sets than differences of Brier scores, by these factors, since single cells are judged.
-TIMES_SCORES, TIMES_LOG_SCORES, TIMES_ACCURACIES = 4, 2, 4
+TIMES_SCORES, TIMES_LOG_SCORES, TIMES_ACCURACIES, TIMES_SCALED = 4, 2, 4, 2
+#: Scaled Brier scores: numbers of rows; the populations and bins are those of log scores.
+SCALED_SIZES = (60, 200, 2000)
 #: Parts of the study and their tables, in the order of their random streams.
 PARTS = {
     "brier": ("scores", "differences"),
     "log": ("log_scores", "log_differences"),
     "accuracy": ("accuracies", "accuracy_differences"),
+    "scaled": ("scaled_scores", "scaled_differences"),
 }
 TABLES = tuple(chain.from_iterable(PARTS.values()))
 #: Number of bins (0: none) and method.
@@ -129,6 +133,73 @@ def score_cell(job: tuple[int, str, tuple[str, float | None], int, int, np.rando
         yield (0, "bootstrap of rows"), summary(bootstrap((data.outcome - data.confidence) ** 2, rng))
 
     cell = {"n_rows": size, "population": population, "curve": str(curve), "truth": truth}
+    return rows_of_cell(cell, stacked(dict(of_data_set()) for _ in range(repeats)))
+
+
+def scaled_of(loss: Any, outcome: Any, rows: Any) -> Any:
+    """Scaled Brier scores of weighted rows, shape (n_sets, n_rows); NaN of one outcome."""
+    size = rows.sum(axis=1)
+    rate = rows @ outcome / size
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return 1 - (rows @ loss / size) / (rate * (1 - rate))
+
+
+def scaled_rivals(loss: Any, outcome: Any, rng: np.random.Generator) -> Iterator[tuple[Key, Interval]]:
+    """Percentile bootstrap of the rows, and Wald interval from the influence of each row, of losses or differences."""
+    size, rate, mean = len(loss), outcome.mean(), loss.mean()
+    rows = rng.multinomial(size, np.full(size, 1 / size), LOG_RESAMPLES).astype(np.float64)
+    resampled = scaled_of(loss, outcome, rows)
+    yield (0, "percentile bootstrap of rows"), summary(resampled[np.isfinite(resampled)])
+    variance = rate * (1 - rate)
+    influence = (mean - loss) / variance + mean * (1 - 2 * rate) / variance**2 * (outcome - rate)
+    middle, half = 1 - mean / variance, NORMAL * influence.std(ddof=1) / np.sqrt(size)
+    yield (0, "Wald"), (float(middle - half), float(middle + half), float(middle))
+
+
+def scaled_cell(job: tuple[int, str, tuple[str, float | None], int, int, np.random.Generator]) -> list[dict[str, Any]]:
+    """Intervals of the scaled Brier score of one classifier; the model determines the order of its draws only."""
+    size, name, named, repeats, draws, rng = job
+    population, curve = LOG_POPULATIONS[name], true_curve(*named)
+    confidence = population.quantile((np.arange(QUANTILES) + 0.5) / QUANTILES)
+    rate = float(np.mean(curve(confidence)))
+    truth = 1 - true_score(curve(confidence), confidence) / (rate * (1 - rate))
+
+    def of_data_set() -> Iterator[tuple[Key, Interval]]:
+        data = simulate(size, population=population, curve=curve, rng=rng)
+        while not 0 < data.outcome.sum() < size:  # the score is refused
+            data = simulate(size, population=population, curve=curve, rng=rng)
+        for n_bins in LOG_BINS:
+            counts = BinnedCounts.from_arrays(data.outcome, data.confidence, bins=n_bins)
+            of = evaluate_counts(counts, draws=draws, model="dirichlet", rng=rng)
+            yield (n_bins, "bayescal"), summary(of.scaled_brier_score.values)
+        yield from scaled_rivals((data.outcome - data.confidence) ** 2, data.outcome.astype(np.float64), rng)
+
+    cell = {"n_rows": size, "population": name, "curve": str(curve), "truth": truth}
+    return rows_of_cell(cell, stacked(dict(of_data_set()) for _ in range(repeats)))
+
+
+def scaled_difference_cell(
+    job: tuple[int, str, tuple[Stated, Stated], int, int, np.random.Generator],
+) -> list[dict[str, Any]]:
+    """Intervals of the difference of two scaled Brier scores on the same rows, which do not depend on the bins."""
+    size, population, pair, repeats, draws, rng = job
+    p = simulate(TRUTH_ROWS, population=population, rng=0).confidence
+    fixed = np.random.default_rng(0)
+    truth = (true_score(p, pair[1](p, fixed)) - true_score(p, pair[0](p, fixed))) / (p.mean() * (1 - p.mean()))
+
+    def of_data_set() -> Iterator[tuple[Key, Interval]]:
+        p = simulate(size, population=population, rng=rng).confidence
+        outcome = (rng.random(size) < p).astype(np.int64)
+        first, second = (stated(p, rng) for stated in pair)
+        counts = PairedCounts.from_arrays(outcome, first, outcome, second, bins=1)
+        drawn = joint_scaled_brier_scores([counts.first, counts.second], {(0, 1): counts}, draws, rng=rng)
+        assert drawn is not None
+        yield (0, "same rows"), summary(drawn[:, 0] - drawn[:, 1])
+        loss = (outcome - first) ** 2 - (outcome - second) ** 2
+        for (bins, method), (low, high, middle) in scaled_rivals(loss, outcome.astype(np.float64), rng):
+            yield (bins, f"same rows, {method}"), (low - 1, high - 1, middle - 1)
+
+    cell = {"n_rows": size, "population": population, "pair": " - ".join(map(str, pair)), "truth": truth}
     return rows_of_cell(cell, stacked(dict(of_data_set()) for _ in range(repeats)))
 
 
@@ -252,6 +323,7 @@ def accuracy_difference_cell(
 def measure(options: argparse.Namespace) -> dict[str, Any]:
     """Run all studies, or those of ``--only``; with --quick, the smallest number of rows and two pairs."""
     sizes, log_sizes, pairs = (SIZES[:1], LOG_SIZES[:1], PAIRS[:2]) if options.quick else (SIZES, LOG_SIZES, PAIRS)
+    scaled_sizes = SCALED_SIZES[: 1 if options.quick else None]
     of_pairs = list(product(sizes, ("flat", "top"), pairs))
     of_accuracies = accuracies.cells(accuracies.DESIGNS, accuracies.ACCURACIES, accuracies.SIZES, quick=options.quick)
     of_accuracy_pairs = accuracies.cells(
@@ -264,6 +336,8 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
         "log_differences": (log_difference_cell, of_pairs, TIMES_LOG_SCORES, DIFFERENCE_COLUMNS),
         "accuracies": (accuracy_cell, of_accuracies, TIMES_ACCURACIES, COLUMNS),
         "accuracy_differences": (accuracy_difference_cell, of_accuracy_pairs, TIMES_ACCURACIES, DIFFERENCE_COLUMNS),
+        "scaled_scores": (scaled_cell, list(product(scaled_sizes, LOG_POPULATIONS, CURVES)), TIMES_SCALED, COLUMNS),
+        "scaled_differences": (scaled_difference_cell, of_pairs, TIMES_SCALED, DIFFERENCE_COLUMNS),
     }
     numbers = {
         **about(SEED, {"prob": PROB, "repeats": options.repeats, "draws": options.draws}),
@@ -315,7 +389,7 @@ def conditions(numbers: dict[str, Any], scores: list[dict[str, Any]], difference
 def tables(numbers: dict[str, Any]) -> dict[str, str]:
     """Return conditions and tables by the name of their marker."""
     texts = {}
-    for kind in ("", "log_"):
+    for kind in ("", "log_", "scaled_"):
         if f"{kind}scores" not in numbers:
             continue
         scores = rows_again({"columns": numbers["columns"], "rows": numbers[f"{kind}scores"]})

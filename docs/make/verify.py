@@ -36,7 +36,7 @@ from studies.truncation import (
     truncated_ece_mean,
     truncation_study,
 )
-from verify_cases import DIGITS, FEWER_RUNS, QUICK, SEED, SHOWN_SAMPLER, Case, cases, counts_of, simulators, words_of
+from verify_cases import DIGITS, QUICK, SEED, SHARE_OF_RUNS, SHOWN_SAMPLER, Case, cases, counts_of, simulators, words_of
 
 import bayescal as bc
 from bayescal.verify.chains import agreement
@@ -278,7 +278,7 @@ def simulation_based_calibration(settings: Settings) -> tuple[list[Row], dict[st
         # with --quick every fifth row
         if not settings.chosen(name) or (settings.quick and i % 5 and name != SHOWN_SAMPLER):
             continue
-        rng, runs = streams()("sbc", name), min(settings.runs, FEWER_RUNS.get(name, settings.runs))
+        rng, runs = streams()("sbc", name), round(settings.runs * SHARE_OF_RUNS.get(name, 1))
         with timed(f"{runs} data sets, {name}") as row:
             ranks[name] = sbc(simulator, runs=runs, rng=rng, workers=settings.workers, progress=True)
             row |= {

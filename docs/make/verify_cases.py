@@ -20,8 +20,10 @@ from sbc.recalibration import RecalibrationSimulator
 from sbc.selection import SelectionSimulator
 from sbc.simulators import dirichlet_simulator, shrinkage_simulator
 from sbc.smooth_curve import SmoothCurveSimulator
+from twins.clinical import RecalibrationTwin, SmoothCurveTwin
 from twins.examples import few_groups, four_cells, simulated_curve, three_classes, two_classes
 from twins.net_benefit import NetBenefitTwin
+from twins.pooling import PoolingTwin, RandomEffectsTwin, prior_of
 from twins.selection import SelectionTwin
 from twins.survival import simulated_rows
 from twins.two_effects import TwoEffectsTwin
@@ -31,8 +33,6 @@ from bayescal.clinical.slope.posterior import recalibration_posterior
 from bayescal.cumulative.draws import SUB_MODELS as SEGMENTS
 from bayescal.cumulative.draws import segments_posterior
 from bayescal.posterior.shrinkage.prior import ENDS, EXACT, INDEPENDENT, NAMES, NOISE, SATURATED, SHARED, SMALL, WORDS
-from bayescal.verify.twins.clinical import RecalibrationTwin, SmoothCurveTwin
-from bayescal.verify.twins.pooling import PoolingTwin, RandomEffectsTwin, prior_of
 
 SEED = 4
 #: Shipped predictions with most rows in the top bin, and with few rows, nearly all of them in the first and last bin.
@@ -49,9 +49,9 @@ SATURATED_ENDS = (0.0, 0.0001, 0.1, 0.5, 0.9, 0.9999, 1.0)
 SATURATED_BINS = (0, 4e-5, 8e-5, 0.4, 0.7, 1 - 8e-5, 1 - 4e-5, 1)
 #: Right sampler of the picture.
 SHOWN_SAMPLER = "independent bins, 500 rows"
-#: Data sets of samplers of which one takes a third of a second.
+#: Share of the data sets that samplers run of which one takes a third of a second.
 OF_JUDGE = "labels of a judge, 300 rows, 60 checked"
-FEWER_RUNS = {OF_JUDGE: 2000}
+SHARE_OF_RUNS = {OF_JUDGE: 0.2}
 #: Models that are compared with --quick; `make references QUICK=1` samples the Dirichlet model.
 QUICK = ("shrinkage: smooth drift",)
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from monitoring import SEQUENCE_COLUMNS
 from pages import fill, table
-from studies import accuracies
+from studies import accuracies, small_sets
 
 DOCS = Path(__file__).resolve().parents[1]
 PAGE, COMMAND = DOCS / "explanation" / "what_was_measured.md", "make coverage"
@@ -214,6 +214,11 @@ def _curve(quantity: str) -> Study:
     return Study("calibration_curve", {"quantity": quantity, "method": "curve"}, ("300", "2000", "100"))
 
 
+def _small(*quantities: str) -> Study:
+    where = {"quantity": quantities, "method": small_sets.OURS}
+    return Study("calibration_curve", where, ("small",), about="40 or 80 rows", columns=small_sets.COLUMNS)
+
+
 _EXACT = Study(
     "saturated",
     {"method": "bayescal"},
@@ -267,6 +272,9 @@ INTERVALS = (
         "Brier score",
         ("brier_score",),
         (Study("scores", {"method": "bayescal"}, ("scores",)), _populations("brier_score"), _clusters("brier_score")),
+    ),
+    Interval(
+        "scaled Brier score", ("scaled_brier_score",), (Study("scores", {"method": "bayescal"}, ("scaled_scores",)),)
     ),
     Interval(
         "log score",
@@ -360,13 +368,19 @@ INTERVALS = (
     Interval(
         "calibration in the large", ("in_the_large",), (_recalibration("in the large"), _populations("in_the_large"))
     ),
-    Interval("calibration intercept", ("intercept",), (_recalibration("intercept"), _populations("intercept"))),
-    Interval("calibration slope", ("slope",), (_recalibration("slope"), _populations("slope"))),
-    Interval("ICI of the calibration curve", ("ici", "CalibrationCurve"), (_curve("ici"), _populations("ici"))),
-    Interval("E50 of the calibration curve", ("e50",), (_curve("e50"), _populations("e50"))),
-    Interval("E90 of the calibration curve", ("e90",), (_curve("e90"), _populations("e90"))),
+    Interval(
+        "calibration intercept",
+        ("intercept",),
+        (_recalibration("intercept"), _small("intercept"), _populations("intercept")),
+    ),
+    Interval("calibration slope", ("slope",), (_recalibration("slope"), _small("slope"), _populations("slope"))),
+    Interval(
+        "ICI of the calibration curve", ("ici", "CalibrationCurve"), (_curve("ici"), _small("ici"), _populations("ici"))
+    ),
+    Interval("E50 of the calibration curve", ("e50",), (_curve("e50"), _small("e50"), _populations("e50"))),
+    Interval("E90 of the calibration curve", ("e90",), (_curve("e90"), _small("e90"), _populations("e90"))),
     Interval("Emax of the calibration curve", ("emax",), (_curve("emax"), _populations("emax"))),
-    Interval("pointwise band of the calibration curve", (), (_populations("band"),)),
+    Interval("pointwise band of the calibration curve", (), (_small(*small_sets.RATES), _populations("band"))),
     Interval(
         "Kuiper statistic",
         ("Kuiper statistic", "CumulativePosterior", "CurvePosterior"),
@@ -460,6 +474,9 @@ INTERVALS = (
             _populations("brier_difference"),
             Study("clusters", {"quantity": "brier_score", "method": "bayescal"}, ("paired",), about="rows in clusters"),
         ),
+    ),
+    Interval(
+        "difference of scaled Brier scores", (), (Study("scores", {"method": "same rows"}, ("scaled_differences",)),)
     ),
     Interval("difference of log scores", (), (Study("scores", {"method": "same rows"}, ("log_differences",)),)),
     Interval("difference of accuracies", (), _accuracies("accuracy_differences")),

@@ -434,6 +434,7 @@ def test_pooling_leaves_the_evaluation_of_all_rows(pooled, plain):
     np.testing.assert_array_equal(pooled.overall.ece, plain.overall.ece)
 
 
+@pytest.mark.slow
 def test_pooling_makes_intervals_of_similar_groups_narrower():
     """Labels that are unrelated to the outcomes: all groups have one curve."""
     ward, y = RNG.integers(0, 16, 900), (RNG.random(900) < P**1.5).astype(int)

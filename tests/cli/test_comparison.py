@@ -511,6 +511,7 @@ def test_netcdf_is_read_by_arviz(tmp_path, one, rows):
 # the page of help, and a narrow terminal
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [70, 80, 120])
 def test_numbers_are_not_cut_off_in_a_terminal(width):
     text = shown(DIGITS, *PREFIXES, "--prob-prefix", "logistic_regression_", width=width)

@@ -154,6 +154,7 @@ def test_one_table_in_four_formats_gives_one_json(tmp_path, report):
 # pictures and netCDF
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("suffix", "magic"), [(".png", b"\x89PNG"), (".pdf", b"%PDF"), (".svg", b"<?xml")])
 def test_pictures(tiny, suffix, magic, report):
     out = tiny.with_suffix(suffix)
@@ -173,6 +174,7 @@ def test_the_picture_has_the_bins_and_the_posterior_on_one_scale():
     assert [sub.get_suptitle() for sub in figure.subfigs] == ["one", "two"]
 
 
+@pytest.mark.slow
 def test_the_page_is_that_of_the_library(tmp_path, report):
     """And the same options give the same bytes."""
     outs = [tmp_path / "a.html", tmp_path / "b.HTM"]

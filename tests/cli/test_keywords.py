@@ -9,6 +9,7 @@ from bayescal.cli.options import ModelOptions, QuestionOptions
 from bayescal.evaluate import evaluate
 
 
+@pytest.mark.slow
 def test_options_reach_evaluate(tmp_path, report, read_json):
     digits = datasets.load_digits()
     arguments = ["--bins", "7", "--binning", "equal-mass", "--draws", "500", "--seed", "3", "--target", "classwise"]

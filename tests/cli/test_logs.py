@@ -58,6 +58,7 @@ def test_subjects_of_a_folder_are_groups(tmp_path):
     assert of_command["parameters"]["rows"] == 24
 
 
+@pytest.mark.slow
 def test_57_subjects_of_two_models(tmp_path):
     one, other = (many(tmp_path / "logs", model) for model in ("small", "large"))
     report = run("report", one, "--format", "lm-eval", *FAST)
@@ -85,6 +86,7 @@ def test_logs_of_inspect(tmp_path):
     assert "one of them" in refused("report", LOGS / "inspect_eval", *VERBAL, "--abstain", "wrong")
 
 
+@pytest.mark.slow
 def test_models_in_one_folder_are_compared(tmp_path):
     options = ["--format", "inspect", "--correct", "match", "--confidence", "metadata.said"]
     compared, _ = document(tmp_path, "compare", LOGS / "inspect_eval", *options)

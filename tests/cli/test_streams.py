@@ -83,6 +83,7 @@ CASES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_a_report_in_blocks_is_that_of_all_rows(case, rows, tmp_path, small_blocks):
     arguments, known = CASES[case]

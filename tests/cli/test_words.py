@@ -63,6 +63,7 @@ def test_a_clipped_overshoot_is_a_note_with_its_line(tmp_path, report):
     assert "first in line 3" in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="descriptors of POSIX")
 @pytest.mark.parametrize("arguments", [["report", "tiny.csv", *TINY, "--json", "x.json"], ["--version"], ["--help"]])
 def test_a_closed_output_is_an_error(tiny, arguments, read_json):

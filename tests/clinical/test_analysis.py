@@ -114,15 +114,18 @@ def test_the_same_seed_gives_the_same_numbers(single, data):
     assert str(bc.clinical_summary(data.y, data.p, data.thresholds, rng=1).table()) == str(single.table())
 
 
-def test_few_rows_have_no_curve_and_one_outcome_has_no_auc(data, rows_of):
+def test_few_rows_have_a_logistic_curve_and_one_outcome_has_no_auc(data, rows_of):
     few = bc.clinical_summary(data.y[:60], data.p[:60], [0.3], rng=1)
-    assert few.calibration_curve is None
-    assert "ici" not in rows_of(few)
-    assert any("No ICI, E50 and E90" in remark and "100" in remark for remark in few.remarks)
+    assert rows_of(few)["ici"]["mean"] == few.calibration_curve.ici.mean()
+    assert any("ICI, E50 and E90: With fewer than 100 rows the curve is logistic" in each for each in few.remarks)
     clinical_picture(few)
     survivors = bc.clinical_summary(np.zeros(200, int), data.p[:200] / 10, rng=1)
     assert "auc" not in rows_of(survivors)
-    assert any("No AUC" in remark for remark in survivors.remarks)
+    assert "scaled_brier_score" not in rows_of(survivors)
+    words = "No AUC and no scaled Brier score: 0 of 200 rows are events; both need 1 more event."
+    assert words in survivors.remarks
+    dead = bc.clinical_summary(np.ones(50, int), data.p[:50], draws=50, rng=1)
+    assert any("50 of 50 rows are events; both need 1 more row without" in each for each in dead.remarks)
     assert sum("All rows have outcome 0" in remark for remark in survivors.remarks) == 1
     assert survivors.sentence().startswith("200 rows with 0 events (0.0 %). Mean predicted risk ")
     assert "slope" not in survivors.sentence()

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from scipy.special import expit, logit
 
 import bayescal as bc
-from bayescal.clinical.plot import BARS, curve_points, recalibration_points
+from bayescal.clinical.plot import BARS, curve_points, recalibration_points, risk_points
 from bayescal.datasets.simulate import simulate
 from bayescal.report.drawing import DARK, LIGHT
 
@@ -128,3 +128,50 @@ def test_wrong_arguments_of_a_recalibration():
     ax = bc.plot_recalibration(RC, axes())
     with pytest.raises(ValueError, match="already holds a reliability diagram"):
         bc.plot_recalibration(RC, ax)
+
+
+def test_risks_by_outcome_have_their_shares_medians_and_thresholds():
+    """Bars of each outcome sum to 1; medians are the lower middle ones of the rows, also of weighted ones."""
+    ev = bc.evaluate(Y, P, draws=20, rng=1)
+    points = risk_points(ev)
+    for risks, share, median in zip((P[Y < 1], P[Y > 0]), points.share, points.median, strict=True):
+        assert median == np.sort(risks)[(len(risks) - 1) // 2]
+        np.testing.assert_allclose(share, np.histogram(risks, points.edges)[0] / len(risks))
+    ax = bc.clinical.plot_risk_distributions(ev, axes(), thresholds=[0.1, 0.4])
+    assert artist(ax, "median 1").get_xdata()[0] == points.median[1]
+    assert [artist(ax, f"threshold {i}").get_xdata()[0] for i in (0, 1)] == [0.1, 0.4]
+    down = artist(ax, "no event").get_data().values
+    np.testing.assert_allclose(down, -points.share[0])
+    assert (artist(ax, "event").get_data().values >= 0).all()
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["event", "no event", "median", "thresholds"]
+    assert ax.get_xlim() == (0, 1)
+    weights = [1, 1, 2, 5]
+    four = bc.evaluate([0, 0, 0, 1], [0.1, 0.2, 0.3, 0.9], weights=weights, draws=20, rng=1)
+    assert risk_points(four).median.tolist() == [0.2, 0.9]  # 0.1 and 0.2 have half of the weight of outcome 0
+
+
+def test_risks_of_one_outcome_in_a_narrow_range_and_of_predictions():
+    rare = bc.evaluate(np.zeros(50, int), np.linspace(0.01, 0.02, 50), draws=20, rng=1)
+    ax = bc.clinical.plot_risk_distributions(rare, axes())
+    assert ax.get_title("left") == "Median - with event, 0.015 without"
+    assert ax.get_xlim() == (0.01, 0.02)
+    top = bc.evaluate(Y, np.column_stack([1 - P, P]), draws=20, rng=1)
+    assert bc.clinical.plot_risk_distributions(top, axes()).get_xlabel() == "confidence"
+    same = bc.clinical.plot_risk_distributions(bc.evaluate([0, 1], [0.3, 0.3], draws=20, rng=1), axes())
+    np.testing.assert_allclose(same.get_xlim(), (0.25, 0.35))
+
+
+def test_risks_of_a_summary_mark_its_thresholds_and_others_are_refused():
+    summary = bc.clinical.summary(Y, P, [0.2], draws=50, rng=1)
+    ax = bc.clinical.plot_risk_distributions(summary, axes())
+    assert artist(ax, "threshold 0").get_xdata()[0] == 0.2
+    several = bc.clinical.summary(Y, {"a": P, "b": P**2}, draws=50, rng=1)
+    with pytest.raises(ValueError, match="name one"):
+        bc.clinical.plot_risk_distributions(several, axes())
+    counts = bc.BinnedCounts.from_arrays(Y, P, bins=15, target="event")
+    with pytest.raises(ValueError, match="must be made from rows"):
+        bc.clinical.plot_risk_distributions(bc.evaluate_counts(counts, draws=20, rng=1), axes())
+    with pytest.raises(TypeError, match="`evaluation` must be"):
+        bc.clinical.plot_risk_distributions(P, axes())
+    with pytest.raises(ValueError, match="`thresholds`"):
+        bc.clinical.plot_risk_distributions(summary, axes(), thresholds=[0.2, 1.5])

@@ -11,6 +11,7 @@ import bayescal as bc
 KEYS = [
     "auc",
     "brier_score",
+    "scaled_brier_score",
     "mean_risk",
     "observed_expected",
     "in_the_large",
@@ -26,7 +27,7 @@ KEYS = [
 def test_the_table_has_the_items_of_tripod_in_order(single):
     table = single.table()
     assert [row["quantity"] for row in table] == [*KEYS, *["net_benefit", "treat_all"] * 2]
-    items = ["discrimination", "overall", *["calibration"] * 9, *["clinical utility"] * 4]
+    items = ["discrimination", "overall", "overall", *["calibration"] * 9, *["clinical utility"] * 4]
     assert [row["item"] for row in table] == items
     assert [row["threshold"] for row in table[-4:]] == [0.1, 0.1, 0.4, 0.4]
 
@@ -35,7 +36,7 @@ def test_ideal_values(rows_of, single, data):
     """Perfect predictions have an AUC of 1, no error, and the net benefit of treating exactly those with the event."""
     found = rows_of(single)
     ideal = {key: found[key]["ideal"] for key in KEYS}
-    of_ones = dict.fromkeys(("auc", "slope", "observed_expected"), 1.0)
+    of_ones = dict.fromkeys(("auc", "scaled_brier_score", "slope", "observed_expected"), 1.0)
     assert ideal == dict.fromkeys(KEYS, 0.0) | of_ones | {"mean_risk": data.y.mean()}
     assert found["net_benefit", 0.4]["ideal"] == data.y.mean()
     assert np.isnan(found["treat_all", 0.4]["ideal"])
@@ -95,13 +96,17 @@ def test_the_sheet_of_one_two_and_four_models(single, data, pair, rows_of):
 
 
 def test_observed_values_stand_beside_estimates(rows_of, single, data, pair):
-    """By definition from the rows: share of pairs in the right order, squared errors, events, net benefit."""
+    """By definition from the rows: share of pairs in the right order, squared errors, events, net benefit.
+
+    The variance of the outcomes is the Brier score of the event rate.
+    """
     found, t = rows_of(single), np.array(data.thresholds)
     right = (data.p[data.y == 1][:, None] > data.p[data.y == 0]).mean()
     net = [(data.y - k / (1 - k) * (1 - data.y)) @ (k <= data.p) / len(data.y) for k in t]
     for key, expected in (
         *(
             ("brier_score", ((data.p - data.y) ** 2).mean()),
+            ("scaled_brier_score", 1 - ((data.p - data.y) ** 2).mean() / data.y.var()),
             ("auc", right),
             ("observed_expected", data.y.sum() / data.p.sum()),
         ),
@@ -164,7 +169,7 @@ def test_models_stand_below_each_other_where_the_lines_are_short(pair):
     assert pair.sheet().header == ("", "new", "old", "ideal")
     narrow = pair.sheet(width=60)
     assert narrow.header == ("", "mean", "2.5 %", "97.5 %", "ideal")
-    assert [row[0] for row in narrow.rows].count("  observed") == 2 * 7
+    assert [row[0] for row in narrow.rows].count("  observed") == 2 * 8
     assert [row[0] for row in narrow.rows if not any(row[1:])] == ["new", "old"]
     widths = [max(map(len, column)) for column in zip(*narrow.rows, strict=True)]
     assert sum(widths) + 2 * len(widths) <= 75

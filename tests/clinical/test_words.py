@@ -42,10 +42,10 @@ def test_counts_of_weighted_rows_say_what_is_weighted(data):
 @pytest.mark.parametrize(
     ("n_events", "said"),
     [
-        (1, "Only 1 event: all"),
-        (4, "Only 4 events: all"),
-        (5, "Only 5 events: a val"),
-        (99, "Only 99 events: a"),
+        (1, "Only 1 event, 99 fewer than a validation needs: all"),
+        (4, "Only 4 events, 96 fewer than a validation needs: all"),
+        (5, "Only 5 events, 95 fewer than needed: a val"),
+        (99, "Only 99 events, 1 fewer than needed: a"),
         (100, ""),
     ],
 )
@@ -53,7 +53,7 @@ def test_few_events_have_a_remark(n_events, said):
     y = np.arange(1000) < n_events
     for outcome, words in (
         (y, said),
-        (~y, said.replace("events", "rows without event").replace("1 event:", "1 row without event:")),
+        (~y, said.replace("events", "rows without event").replace("1 event,", "1 row without event,")),
     ):
         remarks = bc.clinical_summary(outcome, np.linspace(0.2, 0.8, 1000)[::-1], draws=50, rng=1).remarks
         assert any(remark.startswith(words) for remark in remarks if remark.startswith("Only")) is bool(said)

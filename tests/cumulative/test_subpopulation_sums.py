@@ -232,6 +232,7 @@ SPREADS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("share", [0.1, 0.5])
 @pytest.mark.parametrize("spread", SPREADS)

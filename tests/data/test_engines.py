@@ -143,6 +143,7 @@ def test_integers_of_the_comparison_rule(engine, dtype):
         same(counts, bc.BinnedCounts.from_arrays(z, c, bins=m))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_bins_closed_on_the_right(engine, dtype):
     """(a, b]: the first bin whose upper edge, in the type of the confidences, is at least the confidence."""
@@ -171,6 +172,7 @@ def test_custom_edges(engine, dtype, n_edges):
     same(counts, bc.BinnedCounts.from_arrays(z, c, bins=edges))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["pandas", "polars lazy", "pyarrow", "duckdb", "dask"])
 def test_a_thousand_edges(name):
     """No engine's depth of expressions is a limit."""
@@ -236,6 +238,7 @@ def test_chunks_of_frames_in_memory(engine, monkeypatch):
 
 
 # one engine that evaluates all branches, one that takes one, one in memory
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["polars lazy", "duckdb", "pyarrow"])
 @settings(max_examples=12, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
@@ -260,6 +263,7 @@ def test_any_small_frame(name, data):
 # --- groups
 
 
+@pytest.mark.slow
 def test_groups(engine):
     rng = np.random.default_rng(6)
     c, z, w = rng.random(2000), rng.integers(0, 2, 2000), rng.random(2000)
@@ -392,6 +396,7 @@ BAD = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("column", "value", "message"), BAD)
 def test_bad_rows_are_counted_and_refused(engine, column, value, message):
     argument = {"w": "weights", "site": "by"}.get(column, column)

@@ -59,6 +59,7 @@ def test_files_of_all_kinds_give_the_independent_table_or_are_refused(tmp_path, 
     assert wrong == [], "\n".join([f"{len(wrong)} of {FILES}", *wrong[:40]])
 
 
+@pytest.mark.slow
 def test_every_kind_has_files_that_are_read_and_most_kinds_have_files_that_are_refused():
     """The independent readers decide; a generator that made only broken files would test little."""
     made = {kind: [hostile_file(kind, seed).table is None for seed in range(40)] for kind in KINDS}
@@ -67,6 +68,7 @@ def test_every_kind_has_files_that_are_read_and_most_kinds_have_files_that_are_r
     assert len(made) >= 20
 
 
+@pytest.mark.slow
 def test_apostrophes_are_text(tmp_path, monkeypatch):
     """400 files in which only double quotes quote fields: none may be refused."""
     monkeypatch.chdir(tmp_path)

@@ -162,6 +162,7 @@ def test_the_decimals_of_all_blocks_decide(tmp_path, monkeypatch) -> None:
         bc.count_file(csv_of(tmp_path / "four.csv", y, matrix), label="y", prob_prefix="p")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("library", ["pandas", "polars", "duckdb"])
 def test_the_engine_of_a_data_frame_divides_the_same_rows(library: str) -> None:
     pd = pytest.importorskip("pandas")

@@ -32,6 +32,7 @@ def equal(one, other):
 # --- one classifier
 
 
+@pytest.mark.slow
 def test_all_kept_rows_have_a_beta_posterior_at_the_end():
     """Beta(wrong + 1, right + 1); the Monte Carlo sd of a mean of 20 000 draws is sd / 141, of an sd sd / 200."""
     z, c, _ = generated(n=300)
@@ -110,6 +111,7 @@ def test_copies_of_a_row_in_a_cluster_are_worth_one_row():
         np.testing.assert_allclose(clustered.cells["a"].row, 5.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spread", [False, True])
 def test_clusters_at_the_top_are_few_rows(spread):
     """Ten clusters of 60 rows, of which one or none is wrong, before 3000 rows: the risk is that of ten rows."""
@@ -139,6 +141,7 @@ def test_several_classifiers_share_the_random_numbers_of_clusters():
     assert np.abs(np.log(found.risk["b"].sd() / alone.sd()))[5:].max() < 0.1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tied", [82, 90, 99, 119])
 @pytest.mark.parametrize("options", [{"cluster": np.arange(200)}, {"weights": np.append(np.ones(199), 1.001)}])
 def test_a_first_cell_with_many_rows_has_the_whole_prior(tied, options):
@@ -265,6 +268,7 @@ def test_two_names_of_one_classifier_have_the_same_draws():
     assert (found.difference("a", "c").values == 0).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weighted", [False, True])
 def test_each_classifier_has_its_own_posterior(weighted):
     """Means within 4.5 Monte Carlo sds and sds within 10 % at 21 shares; the rate of a false alarm is below 1e-3."""
@@ -278,6 +282,7 @@ def test_each_classifier_has_its_own_posterior(weighted):
         assert np.abs(np.log(alone.sd() / joint.risk[name].sd()))[::5].max() < 0.1
 
 
+@pytest.mark.slow
 def test_differences_are_those_of_the_same_rows():
     """The sd of a difference of risks of all rows is known: wrong by one classifier alone, as Dirichlet counts."""
     rng = np.random.default_rng(4)
@@ -312,6 +317,7 @@ def test_the_number_of_draws_at_once_changes_nothing(monkeypatch):
         np.testing.assert_allclose(other.risk[name].values, whole.risk[name].values, rtol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weighted", [False, True])
 def test_large_comparisons_have_few_combinations(monkeypatch, weighted):
     """Each classifier keeps its own posterior, also at small shares; only differences lose some precision."""

@@ -110,7 +110,10 @@ def test_the_command_line_compares_a_new_estimand(net_benefit, tmp_path):
     assert "P(best) is the probability that the classifier has the largest net benefit of all" in done.stdout
     assert json.loads(document.read_text())["parameters"]["estimand"] == "net_benefit"
     shown = CliRunner().invoke(app, ["compare", "--help"], env={"COLUMNS": "400", "TERM": "dumb"}).stdout
-    assert "squared_l2_error, largest_regret, brier_score, log_score, augrc, atb, net_benefit." in shown
+    assert (
+        "squared_l2_error, largest_regret, brier_score, log_score, scaled_brier_score, augrc, atb, net_benefit."
+        in shown
+    )
 
 
 def test_a_curve_is_drawn_along_its_coordinate(registry, rows):

@@ -41,7 +41,7 @@ def test_an_estimand_can_be_defined_again(registry, rows):
 def test_errors_come_first_whichever_file_is_imported_first():
     code = "import bayescal.estimands.scores\nfrom bayescal.estimands.registry import registered\nprint(*registered())"
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    assert (shown[0], shown[-4:]) == ("ece", ["brier_score", "log_score", "augrc", "atb"])
+    assert (shown[0], shown[-4:]) == ("ece", ["log_score", "scaled_brier_score", "augrc", "atb"])
 
 
 def test_own_estimands_come_last_in_a_fresh_process():
@@ -82,6 +82,7 @@ def test_the_words_of_each_estimand():
         "squared_l2_error": ("squared l_2 error", "squared l_2 error"),
         "brier_score": ("top-label Brier score", "Brier score"),
         "log_score": ("top-label log score", "log score"),
+        "scaled_brier_score": ("top-label scaled Brier score", "scaled Brier score"),
         "largest_regret": ("largest regret", "largest regret"),
         "augrc": ("AUGRC", "AUGRC"),
         "atb": ("ATB", "ATB"),

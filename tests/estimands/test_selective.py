@@ -107,6 +107,7 @@ def test_draws_of_one_evaluation_are_joint():
     assert difference.sd() < 0.5 * ev.selective_risk(0.5).sd()
 
 
+@pytest.mark.slow
 def test_draws_of_the_augrc_are_joint_with_risks_and_have_the_ranks_of_the_bins():
     z, c, _ = sets(4, n=1000)
     ev = evaluated(z, c)
@@ -133,6 +134,7 @@ def test_clusters_widen_intervals():
     assert 2 < clustered.sd() / alone.sd() < 4.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("share", "error", "said"),
     [
@@ -178,6 +180,7 @@ def test_comparisons_have_the_augrc():
     assert difference.mean() == pytest.approx(observed[0] - observed[1], abs=2 * difference.sd())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("clustered", [False, True])
 def test_differences_of_augrcs_have_the_sd_of_the_bootstrap(clustered):
     """400 resamples of rows or clusters: the relative error of their sd is 3.5 %, with 0.2 six of them."""

@@ -29,6 +29,7 @@ def test_a_judge_without_errors_gives_the_evaluation_of_all_rows(slope, checked)
     np.testing.assert_allclose(ev.counts.accuracy, whole.counts.accuracy, rtol=1e-7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("slope", [0.6, 1])
 def test_all_rows_checked_gives_the_evaluation_of_the_true_labels(slope):
     rows = judged_set(n=400, checked=400, slope=slope)
@@ -52,6 +53,7 @@ def test_a_judge_that_guesses_gives_the_checked_rows_with_the_masses_of_all_rows
     assert any("is worth 0 checked rows" in text for text in ev.remarks)
 
 
+@pytest.mark.slow
 def test_relabelling_swaps_the_rates_and_the_direction():
     rows = judged_set(n=1000, checked=150, s=0.95, p=0.75)
     one = rows.judged(strata=1, target="event")
@@ -101,6 +103,7 @@ def test_a_judge_may_be_missing_where_the_truth_is_known():
     assert ev.counts.checked.n_rows == 200
 
 
+@pytest.mark.slow
 def test_results_depend_on_the_seed_alone():
     rows = judged_set(n=400, checked=100)
     one, other, third = (rows.judged(rng=seed, draws=100) for seed in (1, 1, 2))
@@ -126,6 +129,7 @@ def test_too_few_checked_rows(checked, message):
     assert rows.judged(rates=(0.9, 0.8), **FAST).counts.n_rows == 200
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("checked", "said"), [(60, 1), (120, 0)])
 def test_few_checked_rows_are_too_few_for_accuracies(checked, said):
     rows = judged_set(n=400, checked=checked)

@@ -23,6 +23,7 @@ def in_clusters(seed, n=600, size=5, checked=200):
     return JudgedSet(c, truth, judge, rng.permutation(n) < checked), np.repeat(np.arange(n // size), size)
 
 
+@pytest.mark.slow
 def test_copies_of_rows_are_worth_one_row():
     rows = judged_set(n=600, checked=200)
     copied = JudgedSet(*(np.repeat(each, 4) for each in (rows.confidence, rows.truth, rows.judge, rows.checked)))
@@ -35,11 +36,13 @@ def test_copies_of_rows_are_worth_one_row():
     assert ratio == pytest.approx(1, abs=0.15)
 
 
+@pytest.mark.slow
 def test_clusters_of_one_row_are_independent_rows():
     rows = judged_set(n=600, checked=200)
     np.testing.assert_array_equal(rows.judged(cluster=np.arange(600)).ece.values, rows.judged().ece.values)
 
 
+@pytest.mark.slow
 def test_all_rows_checked_is_the_evaluation_of_clusters():
     rows, cluster = in_clusters(1, checked=600)
     ev = rows.judged(cluster=cluster)
@@ -51,6 +54,7 @@ def test_all_rows_checked_is_the_evaluation_of_clusters():
     assert any("The rows are in 120 clusters (5 rows on average)" in text for text in ev.remarks)
 
 
+@pytest.mark.slow
 def test_numbers_of_rows_are_those_that_were_seen():
     rows, cluster = in_clusters(2)
     ev, alone = rows.judged(cluster=cluster), rows.judged()
@@ -60,6 +64,7 @@ def test_numbers_of_rows_are_those_that_were_seen():
     assert ev.checked_only.counts.clusters.number == len(np.unique(cluster[rows.checked]))
 
 
+@pytest.mark.slow
 def test_batches_and_files_of_whole_clusters_equal_one_pass(tmp_path):
     rows, cluster = in_clusters(3)
     parts = [
@@ -94,12 +99,14 @@ def test_functions_of_independent_rows_name_the_one_that_takes_clusters(function
     assert "without the judge" not in str(raised.value)
 
 
+@pytest.mark.slow
 def test_a_plan_of_checks_needs_independent_rows():
     rows, cluster = in_clusters(5, n=300, checked=100)
     with pytest.raises(ValueError, match="must be of independent rows: in clusters, a further check is worth less"):
         bc.planning.checks_needed(rows.judged(cluster=cluster, draws=400), rows=50)
 
 
+@pytest.mark.slow
 def test_evaluations_of_clusters_can_be_stored():
     rows, cluster = in_clusters(4, n=300, checked=100)
     ev = rows.judged(cluster=cluster, draws=400)

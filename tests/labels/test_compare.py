@@ -56,6 +56,7 @@ def same():
 # --- special cases
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("checked", [0, 1500])
 def test_one_outcome_with_all_true_labels_is_compare(checked):
     """A judge without errors, or a person who checks all rows: the joint draws are those of `compare`.
@@ -98,6 +99,7 @@ def test_rates_of_two_problems_by_a_grid(same_rows):
     np.testing.assert_allclose(solved.weights @ solved.nu[:, :, 0], expected, atol=0.012)
 
 
+@pytest.mark.slow
 def test_names_of_one_classifier_differ_by_exactly_0():
     rows, p = same_outcome()
     found = bc.labels.compare_judged(rows.y, p | {"c": p["a"]}, judge=rows.judge, **FAST)
@@ -114,6 +116,7 @@ def test_the_judge_counts_once_for_one_outcome(same):
         assert getattr(same["a"].judge, name).sd() == pytest.approx(getattr(alone.judge, name).sd(), rel=0.15)
 
 
+@pytest.mark.slow
 def test_differences_are_narrower_than_of_two_fits():
     """A judge that errs often, and few checked rows: most of the uncertainty is common."""
     y, p, judge = own_answers(n=4000, checked=100, slopes=(1, 1), s=0.75, p=0.85)
@@ -181,6 +184,7 @@ def test_it_is_a_comparison(own, same):
     assert list(own.models().columns[:4]) == ["ece", "ece_low", "ece_high", "brier_score"]
 
 
+@pytest.mark.slow
 def test_document_data_tree_plot_and_pickle(own, same):
     from matplotlib.figure import Figure
 
@@ -195,6 +199,7 @@ def test_document_data_tree_plot_and_pickle(own, same):
         assert "one judge" in each.to_html()
 
 
+@pytest.mark.slow
 def test_pairs_of_which_a_third_lacks_a_score_have_the_same_rates():
     """The log score of a classifier that was certain and wrong is infinite; the others can be compared."""
     rows, p = same_outcome(n=600)
@@ -209,6 +214,7 @@ def test_pairs_of_which_a_third_lacks_a_score_have_the_same_rates():
 # --- columns
 
 
+@pytest.mark.slow
 def test_data_frames_and_sizes_that_differ():
     import pandas as pd
 
@@ -229,6 +235,7 @@ def test_bins_are_those_of_all_rows():
     assert found["a"].counts.bins == found["b"].counts.bins
 
 
+@pytest.mark.slow
 def test_ranges_need_200_different_checked_rows():
     rows, p = same_outcome(n=600, checked=150)
     assert bc.labels.compare_judged(rows.y, p, judge=rows.judge, **FAST)["a"].judge.strata == 1

@@ -42,6 +42,7 @@ def file(rows, tmp_path_factory):
     return path
 
 
+@pytest.mark.slow
 def test_it_is_the_evaluation_of_the_library(rows, file, tmp_path):
     out = {kind: tmp_path / f"out.{kind}" for kind in ("json", "html", "png", "nc")}
     given = ["--json", out["json"], "--html", out["html"], "--plot", out["png"], "--netcdf", out["nc"]]
@@ -60,6 +61,7 @@ def test_it_is_the_evaluation_of_the_library(rows, file, tmp_path):
     assert all(path.stat().st_size > 1000 for path in out.values())
 
 
+@pytest.mark.slow
 def test_options_reach_the_library(rows, file, tmp_path):
     out = tmp_path / "out.json"
     words = ("--label", "human_word", "--prob", "sure", "--judge", "word", "--classes", "I,C")

@@ -7,6 +7,7 @@ from judged_sets import JudgedSet, judged_set
 import bayescal as bc
 
 
+@pytest.mark.slow
 def test_rates_by_range_and_their_mean(judged):
     report = judged.judge
     assert report.strata == 2

@@ -52,6 +52,7 @@ def exact_given(s, p, completed, value):
     return logsumexp([first[t] + second[u] + value(each) for (t, u), each in completed.items()])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("s", "p"), [(0.9, 0.8), (0.7, 0.6), (0.98, 0.4)])
 def test_marginal_likelihoods_given_the_rates(s, p, completed):
     """The correction by the ratio of evidence and kernel is exact up to Monte Carlo error, of all four evidences."""

@@ -10,6 +10,7 @@ from judged_sets import judged_set
 import bayescal as bc
 
 
+@pytest.mark.slow
 def test_it_is_an_evaluation_of_the_true_label(judged):
     assert isinstance(judged, bc.Evaluation)
     assert judged.counts.target == "confidence"

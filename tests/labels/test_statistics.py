@@ -41,6 +41,7 @@ def test_rows_at_random_by_another_program():
     assert p_checked_at_random(counted(rows, make_bins(2))) == pytest.approx(expected)
 
 
+@pytest.mark.slow
 def test_sizes_and_power_of_both_tests():
     """200 data sets: rejected at 0.05 in 1 to 11 % under the null (error rate 2e-4 each), nearly always otherwise."""
     alike, random, trend, chosen = [], [], [], []

@@ -40,6 +40,7 @@ def test_batches_of_any_size_equal_one_pass(size):
     assert (whole.n_rows, whole.n_checked) == (total.n_rows, total.n_checked) == (400, 60)
 
 
+@pytest.mark.slow
 def test_the_evaluation_of_batches_is_that_of_the_rows():
     rows = binary_fractions(judged_set(n=1000, checked=220))
     parts = [counted(rows, slice(at, at + 130), bins=16) for at in range(0, 1000, 130)]

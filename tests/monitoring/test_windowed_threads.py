@@ -48,6 +48,7 @@ def rows(seed):
     return rng.integers(0, 2, shape), rng.random(shape), rng.integers(0, 5, shape)
 
 
+@pytest.mark.slow
 def test_all_rows_of_all_threads_are_held():
     monitor = CalibrationMonitor(bins=4, window=1)
     batches = [rows(seed) for seed in range(THREADS)]
@@ -85,6 +86,7 @@ def test_all_ways_to_change_a_monitor_at_once():
         monitor.add([1], [0.5], time=-1)
 
 
+@pytest.mark.slow
 def test_states_saved_and_read_while_others_add_are_whole(tmp_path):
     """Each batch has a row in both windows; a saved or printed state never contains only one of them."""
     monitor, path = CalibrationMonitor(bins=2, window=1), tmp_path / "state.json"
@@ -181,6 +183,7 @@ def test_threads_count_at_the_same_time(monkeypatch):
     assert monitor.n_rows == 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", [copy.copy, copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m)), lambda m: m + 0])
 def test_copies_are_monitors_of_their_own(way):
     monitor = CalibrationMonitor()

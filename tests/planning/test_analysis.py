@@ -30,6 +30,7 @@ def test_rows_for_a_width_are_those_of_the_beta_distribution(width, keep, draws)
     assert plan.rows + (400 if keep else 0) == pytest.approx(total, rel=0.06)
 
 
+@pytest.mark.slow
 def test_the_recommended_size_meets_the_goal_as_often_as_asked():
     """Fresh truths and rows, their intervals from the Beta distribution's own quantiles."""
     plan = labels_needed(one_bin_pilot(60, 51), width=0.05, assurance=0.8, simulations=400, rng=2, **ONE_BIN)
@@ -71,6 +72,7 @@ def assurance(n, pilot, estimate, variance):
     return stats.norm.sf((needed - estimate) / scatter) + stats.norm.cdf((-needed - estimate) / scatter)
 
 
+@pytest.mark.slow
 def test_rows_for_a_sign_are_those_of_the_normal_assurance():
     """Two models right in 0.75 and 0.70 of the rows, independently; both ECEs are accuracy minus 0.2."""
     known = {"pilot": 400, "estimate": 0.05, "variance": 0.75 * 0.25 + 0.7 * 0.3}
@@ -85,6 +87,7 @@ def test_rows_for_a_sign_are_those_of_the_normal_assurance():
     assert most["equal"] == 0
 
 
+@pytest.mark.slow
 def test_models_that_go_together_need_fewer_rows():
     """The same margins; outcomes that agree as often as they can have a difference with a smaller variance."""
     known = {"simulations": 100, "draws": 300, "rng": 1, "keep_pilot": False, **ONE_BIN}
@@ -92,6 +95,7 @@ def test_models_that_go_together_need_fewer_rows():
     assert alike.rows < apart.rows / 2
 
 
+@pytest.mark.slow
 def test_more_demanding_goals_need_more_rows():
     pilot, known = one_bin_pilot(), {"simulations": 100, "draws": 500, "rng": 1, **ONE_BIN}
     easy = labels_needed(pilot, width=0.04, assurance=0.6, **known)
@@ -137,6 +141,7 @@ def test_weights_that_are_equal_change_nothing():
     assert plain.curve() == doubled.curve()
 
 
+@pytest.mark.slow
 def test_rows_worth_half_need_twice_as_many():
     """Weights 0 and 2 in turn: half of the rows count, so Kish's number of effective rows is half the number."""
     pilot, w = one_bin_pilot(400, 320), np.tile([0.0, 2.0], 400)

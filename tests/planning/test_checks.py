@@ -94,6 +94,7 @@ def test_a_width_needs_the_fewest_rows(ev):
     )
 
 
+@pytest.mark.slow
 def test_the_predicted_width_is_reached(ev, rows):
     """Random and planned checks: predicted and reached widths differ by at most a fifth (seen: 0.02 and 0.06)."""
     y, confidence, judge, right = rows
@@ -120,6 +121,7 @@ def test_other_estimands(ev):
     assert "the 90 % interval of the accuracy" in plan.sentence()
 
 
+@pytest.mark.slow
 def test_near_calibration_the_prediction_is_an_upper_bound():
     rng = np.random.default_rng(4)
     confidence = rng.random(1000)
@@ -154,6 +156,7 @@ def test_other_evaluations_are_refused(rows):
         bc.planning.checks_needed(bc.evaluate(right, confidence, draws=100), rows=3)
 
 
+@pytest.mark.slow
 def test_without_unchecked_rows_there_is_nothing_to_plan(rows):
     _, confidence, judge, right = rows
     ev = bc.labels.judged(right, confidence, judge=judge, **FEW)

@@ -8,6 +8,7 @@ from pilots import FEW, run
 import bayescal as bc
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("goal", [("--width", 0.03), ("--below", 0.03)])
 def test_it_is_the_plan_of_the_library(pilot, tmp_path, goal):
     file, counts = pilot

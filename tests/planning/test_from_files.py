@@ -37,6 +37,7 @@ def test_invalid_goals_are_refused(pilot, arguments, said):
     assert said in refused.stderr
 
 
+@pytest.mark.slow
 def test_the_auc_is_planned_from_counts_on_many_bins(tmp_path):
     rows = simulate(300, population="flat", rng=1)
     fine = bc.BinnedCounts.from_arrays(rows.outcome, rows.confidence, bins=1500, target="event")

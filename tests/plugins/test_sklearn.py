@@ -38,6 +38,7 @@ class Stated(ClassifierMixin, BaseEstimator):
         return np.column_stack([1 - p, p])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("slope", [0.3, 3.0])
 @pytest.mark.parametrize("scorer", [scorers.neg_ece_scorer, scorers.neg_l2_error_scorer, scorers.neg_brier_scorer])
 def test_a_search_prefers_the_calibrated_of_two(scorer, slope):
@@ -46,6 +47,7 @@ def test_a_search_prefers_the_calibrated_of_two(scorer, slope):
     assert search.best_params_ == {"slope": 1.0}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("names", [[0, 1], ["no", "yes"], ["yes", "no"], [5, 2], [False, True]])
 def test_values_of_two_classes_are_those_of_evaluate(names):
     """Also if the second label in alphabetic order is not the one of outcome 1."""
@@ -176,6 +178,7 @@ def test_weights_and_clusters_are_routed():
     assert scores == pytest.approx([-np.average((p - Y) ** 2, weights=weights)], rel=1e-12)
 
 
+@pytest.mark.slow
 def test_several_scores_in_two_processes():
     names = {"ece": scorers.neg_ece_scorer, "brier": scorers.neg_brier_scorer}
     options = {"scoring": names, "cv": KFold(3)}

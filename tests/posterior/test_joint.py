@@ -133,6 +133,7 @@ def test_what_bins_do_not_explain_goes_with_the_fourth_power_of_likeness(close_t
     assert between(list(values), against, pair) == pytest.approx(0, abs=0.01)
 
 
+@pytest.mark.slow
 def test_two_names_of_one_model_are_one():
     for seed in range(20):  # rounding differs
         rng = np.random.default_rng(seed)

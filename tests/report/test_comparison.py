@@ -179,6 +179,7 @@ def test_more_models_than_can_be_written(assert_words_apart):
     assert_words_apart(ax.figure)
 
 
+@pytest.mark.slow
 def test_given_axes_are_used_and_nothing_else_changes(page, assert_words_apart):
     before = dict(mpl.rcParams)
     figure = page((15, 7))

@@ -338,6 +338,7 @@ def test_a_matrix_has_no_positive_class():
         bc.CalibrationDisplay(np.array([0.5]), np.array([0.5]))
 
 
+@pytest.mark.slow
 def test_scikit_learn_is_not_imported():
     code = """
 import sys

@@ -185,6 +185,7 @@ def test_a_page_is_complete_and_needs_nothing_else(kind):
     assert [tag for tag, _ in parts.elements].count("script") == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_identifiers_are_unique_and_references_lead_somewhere(kind):
     text, ids = text_of(kind), read(kind).ids

@@ -174,6 +174,7 @@ def words(ax):
     return ax.get_title(loc="left"), ax.get_title(), ax.get_xlabel(), ax.get_ylabel(), len(ax.texts), str(lines)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DRAWN)
 def test_the_picture_is_that_of_the_function_for_this_type(name):
     make, function = DRAWN[name]

@@ -124,6 +124,7 @@ def test_wrong_axes_are_refused(both):
         bc.plot_reliability(bc.bin_sensitivity(Y, P, n_bins=(2, 3, 4, 5, 6), draws=50, rng=1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [(14, 5), (5.5, 3.2)])
 @pytest.mark.parametrize("layout", ["constrained", None])
 def test_words_stay_within_the_figure(both, size, layout):

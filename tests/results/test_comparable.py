@@ -77,6 +77,7 @@ def test_curves_and_measures_that_a_group_lacks_are_not_compared():
     assert all(registered()[name].coordinate is None for name in common_estimands([one]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"pooling": "partial"}, {"model": "dirichlet"}, {"bins": 500}, {"bins": 1}])
 def test_trees_leave_out_what_a_result_does_not_have(options):
     rng = np.random.default_rng(1)

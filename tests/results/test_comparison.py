@@ -410,6 +410,7 @@ def test_accuracy_is_that_of_predictions_that_are_right_or_wrong(wine):
         assert found.loc[name, "accuracy"] == pytest.approx(posterior.mean(), abs=4 * error)
 
 
+@pytest.mark.slow
 def test_the_measures_are_the_first_block_of_print_page_and_document(wine):
     _, made = wine
     text, title = str(made), "accuracy [95 %]"

@@ -120,6 +120,7 @@ def test_every_mean_of_the_summary_is_that_of_the_tree(tree):
         assert float(row["ess_bulk"]) > 2000
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize(
     "plot",
@@ -133,6 +134,7 @@ def test_plots_of_arviz(tree, plot):
     plt.close("all")
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("error")
 def test_functions_of_arviz_for_predictions(evaluation, tree):
     from matplotlib import pyplot as plt

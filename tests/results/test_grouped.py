@@ -55,6 +55,7 @@ def test_a_group_stands_out_from_a_probability_of_four_fifths(ahead, named):
     assert str(grouped).startswith(grouped.sentence()[:60])
 
 
+@pytest.mark.slow
 def test_folds_that_differ_by_chance_have_no_headline():
     """Five folds of one calibrated model, eight times: a fold that is named has the largest mean."""
     named = 0

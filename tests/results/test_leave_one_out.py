@@ -37,6 +37,7 @@ def values_by_row(evaluation, rows):
     return np.array([by_cell[cell] for cell in zip(at.tolist(), rows[0].tolist(), strict=True)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("alpha", ["two-rows", "uniform", np.linspace(0.1, 1.0, 10).reshape(2, 5)])
 def test_dirichlet_equals_a_refit_without_the_row(rows, alpha):
     values = values_by_row(bc.evaluate(*rows, bins=5, model="dirichlet", alpha=alpha, rng=1), rows)
@@ -86,6 +87,7 @@ def test_without_the_pool_it_is_the_ratio_of_marginal_likelihoods(rows):
         assert values[i] == pytest.approx(gain, abs=1e-4)  # the accuracy of the integration
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{"model": "dirichlet"}, {"pool": False}])
 def test_arviz_estimates_the_same_from_draws(rows, options):
     evaluation = bc.evaluate(*rows, bins=5, rng=1, **options)

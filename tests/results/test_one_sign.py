@@ -110,6 +110,7 @@ def test_table_frame_and_document_hold_the_difference_of_the_names_in_their_rows
     assert listed_there == [f"difference[{row['first']} - {row['second']}]" for row in table]
 
 
+@pytest.mark.slow
 def test_print_latex_page_and_sentence_name_the_pairs_of_the_table(case):
     result, estimand = case
     row = result.table(estimand=estimand)[0]
@@ -160,6 +161,7 @@ def test_the_picture_subtracts_as_the_table_and_says_so(case):
             assert (decided[0] > decided[2]) == ((left if mean < 0 else right) == sides[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [2, 3])
 @pytest.mark.parametrize("estimand", ESTIMANDS)
 def test_over_data_sets(n, estimand):

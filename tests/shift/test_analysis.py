@@ -79,6 +79,7 @@ def test_draws_of_parts_imply_their_frequencies(shifted):
     assert implied.std() == pytest.approx(found.priors[1].sd(), rel=0.05)
 
 
+@pytest.mark.slow
 def test_draws_of_each_class_imply_its_frequencies():
     y, p, p_target, _ = several(900, np.random.default_rng(8))
     for k, found in bc.evaluate_shifted(y, p, p_target, shift="label", bins=5, draws=1600, rng=1).items():
@@ -100,6 +101,7 @@ def test_draws_of_the_middle_part_are_those_of_its_posterior(shifted):
     assert abs(own.mean() - reference.mean()) < 5 * reference.std() * np.sqrt(1 / 250 + 1 / 4000)
 
 
+@pytest.mark.slow
 def test_equal_mass_bins_have_equal_numbers_of_target_rows(shifted):
     _, y, p, p_target, _ = shifted
     found = bc.evaluate_shifted(y, p, p_target, shift="label", bins=8, binning="equal-mass", draws=160, rng=1)

@@ -52,6 +52,7 @@ def test_labels_are_no_probabilities(files):
     assert "--label and --prob must name different columns; both are 'p'" in done.stderr
 
 
+@pytest.mark.slow
 def test_covariate_shift_is_that_of_the_library(weighted):
     folder, frame, p_target = weighted
     out = {kind: folder / f"out.{kind}" for kind in ("json", "html", "png", "nc")}

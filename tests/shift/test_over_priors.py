@@ -160,6 +160,7 @@ def test_a_ratio_of_odds_less_certain_than_one_row_leaves_no_evidence():
     assert counts.effective_n[1] > 20
 
 
+@pytest.mark.slow
 def test_the_variance_of_the_ratio_of_odds_is_that_of_samples():
     """Three classes: the labelled rows of a bin are drawn again; two classes have no variance."""
     rng, priors = np.random.default_rng(2), np.array([0.6, 0.1, 0.3])

@@ -16,6 +16,7 @@ def classes():
     return bc.shift.label(y, p, p_target, bins=4, draws=64, rng=1)
 
 
+@pytest.mark.slow
 def test_the_page_of_classes_has_their_frequencies(classes, tmp_path):
     page = classes.to_html(tmp_path / "classes.html").read_text(encoding="utf-8")
     assert "<h1>Calibration of all classes in a target</h1>" in page

@@ -135,6 +135,7 @@ def test_a_rare_class_in_a_large_target_has_the_posterior_of_data_augmentation()
     assert drawn.std() == pytest.approx(0.00181, rel=0.1)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("error")
 def test_a_frequency_that_rounds_to_one_leaves_finite_draws():
     """A billion rows of the target in a cell that nearly all belong to class 1; these seeds gave missing values."""

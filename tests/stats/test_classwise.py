@@ -131,6 +131,7 @@ def test_impossible_records():
         bc.evaluate_counts(ClasswiseCounts.empty(CLASSES))
 
 
+@pytest.mark.slow
 def test_the_command_line_counts_merges_and_reports(tmp_path):
     def done(*arguments):
         result = CliRunner().invoke(app, [str(a) for a in arguments], env={"COLUMNS": "120", "TERM": "dumb"})

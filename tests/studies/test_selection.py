@@ -9,6 +9,7 @@ ROWS = {name: n_rows for name, _, n_rows in SPECIAL_CELLS}
 SHARES, SETS = np.array([0.1, 0.35, 0.5, 0.8, 1.0]), 200
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SPECIAL)
 def test_points_represent_the_drawn_rows(name, close_to):
     """Weights of all rows and of wrong rows above the confidence of some shares, over many data sets."""
@@ -56,6 +57,7 @@ def test_resamples_have_weights(close_to):
     close_to(drawn.wrong[:, -1].mean(), 0.5, error / np.sqrt(len(drawn.wrong)) + error**2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["flat, weight 20 at the top", "flat, clusters of 10", "top, bump up to share 0.05"])
 def test_a_cell_of_each_kind_is_measured(name):
     """Two lines per cell, with coverage and width of seven quantities."""

@@ -22,6 +22,7 @@ def simulated(number=200, size=5, seed=1, rho=0.5, rate=0.7):
     return np.minimum(died, lost), (died <= lost).astype(int), risk, cluster
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("binning", ["equal-width", "equal-mass"])
 @pytest.mark.parametrize("model", ["shrinkage", "dirichlet"])

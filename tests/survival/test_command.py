@@ -8,6 +8,7 @@ from censored_rows import COLUMNS, run
 import bayescal as bc
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weighted", [False, True])
 def test_it_is_the_evaluation_of_the_library(patients, tmp_path, weighted):
     file, frame = patients

@@ -29,6 +29,7 @@ def test_moments_of_simulated_products(close_to):
     close_to(drawn.var(), variance, drawn.var() * np.sqrt(2 / 40_000))
 
 
+@pytest.mark.slow
 def test_nuts_agrees():
     twin = simulated_rows(40, seed=3)
     assert 0 < np.mean((twin.event == 0) & (twin.time < 1)) < 1

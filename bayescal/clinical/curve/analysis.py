@@ -49,8 +49,7 @@ def calibration_curve(
     Raises
     ------
     ValueError, TypeError
-        As for `evaluate`. Also with fewer than 100 rows, or an effective number of rows below 100, and if `prior_exact`
-        is not in [0, 1).
+        As for `evaluate`. Also without rows, and if `prior_exact` is not in [0, 1).
 
     See Also
     --------
@@ -67,6 +66,9 @@ def calibration_curve(
     calibration, the absolute value makes every noisy curve look miscalibrated: the intervals of a calibrated classifier
     would never contain 0. The page "Calibration curve and ICI" states the model, and shows how often the intervals
     contain the truth, also for splines and bootstraps.
+
+    With fewer than 100 (effective) rows, the curve is a line on the logit scale, with the posterior of intercept and
+    slope of `recalibration`; calibration is exact in a share of the draws. A remark says so.
 
     Limits: if errors are of equal size in most rows, or jump, E90 and Emax are too large, and the band misses scores
     next to the jump; if the share of rows in error is near 10 % (or 50 %), E90 (or E50) may be far off. A remark
@@ -85,8 +87,6 @@ def calibration_curve(
 
     Examples
     --------
-    >>> import bayescal as bc
-    >>> from bayescal.datasets.simulate import simulate
     >>> rows = simulate(2000, population="flat", curve="temperature", strength=1.5, rng=1)
     >>> cv = bc.clinical.calibration_curve(rows.outcome, rows.confidence, rng=1)
     >>> cv.ici

@@ -1,6 +1,9 @@
-"""Knots of a calibration curve, bins of nearly equal weight, divided where scores are sparse; rates between knots."""
+"""Knots of a calibration curve: scores, or bins of nearly equal weight, divided where scores are sparse."""
+
+from dataclasses import replace
 
 import numpy as np
+from scipy.special import expit
 
 from bayescal._arrays import Bools, Floats
 from bayescal.draws import BinDraws
@@ -17,6 +20,8 @@ AT_END = 1e-9
 LEAST_ROWS = 5 * (1 - 1e-12)
 #: Distance within which a score is that of a knot apart.
 AT_KNOT = 1e-9
+#: Largest number of scores that are knots each.
+MOST_SCORES = 200
 
 
 def merge_to_knots(steps: Steps, n_bins: int) -> MergedCounts:
@@ -43,6 +48,13 @@ def merge_to_knots(steps: Steps, n_bins: int) -> MergedCounts:
     return merge_between(steps, cut[(cut > 0) & (cut < len(score))])
 
 
+def scores_as_knots(steps: Steps) -> MergedCounts:
+    """Make a knot of each score, of at most `MOST_SCORES` bins, in which weights have the same scale."""
+    each = np.arange(1, len(steps)) if len(steps) <= MOST_SCORES else ends_of_equal_weight(steps, MOST_SCORES)
+    knots = merge_between(steps, each)
+    return replace(knots, weight_sq=knots.weight * (knots.weight_sq.sum() / knots.weight.sum()))
+
+
 def _cuts(steps: Steps, x: Floats, first: int, last: int) -> list[int]:
     """Divide the scores ``first`` to ``last - 1``, from the lower end."""
     cuts: list[int] = []
@@ -67,23 +79,25 @@ def _rows(steps: Steps, part: slice) -> float:
     return effective_number(steps.weight[part], steps.weight_sq[part])
 
 
-def rates_at(knots: BinDraws, score: Floats, apart: Bools) -> Floats:
+def rates_at(knots: BinDraws, score: Floats, apart: Bools, *, logistic: bool = False) -> Floats:
     r"""Interpolate draws of a calibration curve, at scores in [0, 1], between its knots; shape (n_draws, n_scores).
 
     The error of a knot with score c and rate m is measured in angles, :math:`e = \arcsin\sqrt m - \arcsin\sqrt c`. It
     is linear in :math:`\arcsin\sqrt c` between knots, and constant below the first and above the last one. In logits
     the error of a score near 0 or 1 would have no bound; in rates, a shift of rare events would not be smooth. Rates of
-    knots `apart`, at exactly 0 or 1, concern this score alone; if all knots are apart, they are interpolated.
+    knots `apart`, at exactly 0 or 1, concern this score alone; if all knots are apart, they are interpolated. Curves
+    that are lines on the logit scale (`logistic`) are interpolated there, which is exact.
     """
     used = np.ones_like(apart) if apart.all() else ~apart
-    knot_angle, angle = _angle(knots.confidence[0, used]), _angle(score)
-    error = _angle(knots.accuracy[:, used]) - knot_angle
+    scale = logit if logistic else _angle
+    knot_angle, angle = scale(knots.confidence[0, used]), scale(score)
+    error = scale(knots.accuracy[:, used]) - knot_angle
     after = np.clip(np.searchsorted(knot_angle, angle), 1, max(len(knot_angle) - 1, 1))
     right = np.minimum(after, len(knot_angle) - 1)
     width = np.where(right > after - 1, knot_angle[right] - knot_angle[after - 1], 1.0)
     part = np.clip((angle - knot_angle[after - 1]) / width, 0.0, 1.0)
     moved = angle + (1 - part) * error[:, after - 1] + part * error[:, right]
-    rates: Floats = np.sin(np.clip(moved, 0.0, np.pi / 2)) ** 2
+    rates: Floats = expit(moved) if logistic else np.sin(np.clip(moved, 0.0, np.pi / 2)) ** 2
     for knot in np.flatnonzero(apart):
         rates[:, np.abs(score - knots.confidence[0, knot]) <= AT_KNOT] = knots.accuracy[:, [knot]]
     return rates

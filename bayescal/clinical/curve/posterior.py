@@ -12,7 +12,7 @@ from scipy.special import expit, log_expit, logsumexp
 
 from bayescal import _checks
 from bayescal._arrays import Bools, Floats, Generator
-from bayescal.clinical.curve.knots import AT_END
+from bayescal.clinical.curve.knots import AT_END, rates_at
 from bayescal.draws import BinDraws
 from bayescal.posterior.shrinkage.independent.drift import LEVERAGE_FLOOR
 from bayescal.posterior.shrinkage.model import shrinkage_posterior
@@ -297,6 +297,13 @@ class CurvePosterior:
     contradicted: bool = False  # whether rows contradict a score of exactly 0 or 1
     within: bool = False  # whether such rows are in a knot that also has other scores
 
+    logistic = False
+
+    @property
+    def separated(self) -> bool:
+        """Whether a score separates the outcomes of a logistic curve; False for other curves."""
+        return False
+
     @property
     def prior(self) -> str:
         """The prior as text; empty for the default."""
@@ -399,7 +406,8 @@ class CurvePosterior:
         rng = _checks.generator(rng)
         counts, apart = self.counts, self.apart
         everything, others = self._exact
-        shares = {EVERYTHING: everything, EXACT: others, SMOOTH: sum(self.families[SMOOTH].values())}
+        shares = {EVERYTHING: everything, EXACT: others}
+        shares |= {SMOOTH: sum(self.families[SMOOTH].values())} if SMOOTH in self.families else {}
         shares |= {key: p for key, p in self.probabilities.items() if key not in (EXACT, *DEVIATIONS)}
         size = np.bincount(allot(np.array(list(shares.values())), n_draws, rng), minlength=len(shares))
         accuracy = np.empty((n_draws, len(apart)))
@@ -411,6 +419,10 @@ class CurvePosterior:
         accuracy[: size[0]] = counts.mean_confidence
         mass = rng.dirichlet(counts.effective_n, n_draws)
         return BinDraws(mass, accuracy[rng.permutation(n_draws)], counts.mean_confidence[None], counts.occupied, mass)
+
+    def rates(self, bins: BinDraws, score: Floats) -> Floats:
+        """Return the draws of the curve at scores, given those of its knots; see `rates_at`."""
+        return rates_at(bins, score, self.apart, logistic=self.logistic)
 
     def _draw(self, key: str, share: float, count: int, rng: Generator) -> Floats:
         """Draw the rates of the knots that are not apart from one sub-model, or from the smooth family."""

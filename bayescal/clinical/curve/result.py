@@ -1,6 +1,6 @@
 """CalibrationCurve: a calibration curve with its band, and the errors ICI, E50, E90 and Emax."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -10,7 +10,8 @@ import numpy as np
 from bayescal import _checks, _presented, _render
 from bayescal._arrays import Floats
 from bayescal._meant import public
-from bayescal.clinical.curve.knots import AT_END, merge_to_knots, rates_at
+from bayescal.clinical.curve.knots import AT_END, merge_to_knots, scores_as_knots
+from bayescal.clinical.curve.logistic import LOGISTIC, LogisticCurvePosterior
 from bayescal.clinical.curve.posterior import PRIOR_EXACT, PRIOR_ODDS, CurvePosterior, curve_posterior
 from bayescal.data.columns import column, numbers
 from bayescal.draws import BinDraws, Draws
@@ -24,7 +25,7 @@ from bayescal.stats.contract import require_kind
 from bayescal.stats.ordered import MergedCounts, Steps, steps_of_counts
 from bayescal.stats.sums import effective_number
 
-#: Largest number of bins, smallest number of rows per bin, and smallest number of rows.
+#: Largest number of bins, smallest number of rows per bin, and smallest number of rows of a curve that is not logistic.
 BINS, ROWS_PER_BIN, LEAST_ROWS = 30, 10, 100
 #: Cells of the distribution of scores, for plots.
 CELLS = 1000
@@ -44,6 +45,7 @@ WORDS = {
     "independent": "independent knots",
     "shared": "shared errors",
     "noise": "noisy labels",
+    LOGISTIC: "logistic curve",
 }
 #: Bins with more than this multiple of an equal share, and fewer bins than this, are named in a remark.
 UNEQUAL_BIN, FEW_BINS = 2.0, 10
@@ -84,7 +86,7 @@ class CalibrationCurve(_presented.Presented):
     Parameters
     ----------
     posterior : CurvePosterior
-        Posterior of the curve at its knots.
+        Posterior of the curve at its knots; with fewer than 100 (effective) rows, of a logistic curve.
     bins : BinDraws
         Draws of the knots: masses, event rates on the curve, and mean scores.
     target : {"event", "top-label", "confidence"}
@@ -104,8 +106,6 @@ class CalibrationCurve(_presented.Presented):
 
     Examples
     --------
-    >>> import bayescal as bc
-    >>> from bayescal.datasets.simulate import simulate
     >>> rows = simulate(2000, population="rare", curve="temperature", strength=1.5, rng=1)
     >>> cv = bc.clinical.calibration_curve(rows.outcome, rows.confidence, rng=1)
     >>> cv.ici
@@ -147,12 +147,10 @@ class CalibrationCurve(_presented.Presented):
         TypeError
             If `counts` are not `BinnedCounts`.
         ValueError
-            If there are fewer than 100 (effective) rows.
+            If there are no rows, or rows in clusters.
 
         Examples
         --------
-        >>> import bayescal as bc
-        >>> from bayescal.datasets.simulate import simulate
         >>> rows = simulate(2000, population="flat", curve="shift", rng=1)
         >>> counts = bc.BinnedCounts.from_arrays(rows.outcome, rows.confidence, bins=1000, target="event")
         >>> bc.clinical.CalibrationCurve.from_counts(counts, rng=1).ici
@@ -160,7 +158,7 @@ class CalibrationCurve(_presented.Presented):
         """
         require_kind(BinnedCounts, "; for rows, use `calibration_curve`.", counts)
         refuse_clusters(counts, "counts", "a calibration curve")
-        _require_rows("counts", counts.effective_rows, counts.n_rows, weighted=counts.weighted)
+        _require_rows("counts", counts.n_rows)
         about: dict[str, Any] = {"counted": str(counts.bins), "of_rows": row_remarks(counts)}
         return curve_of(steps_of_counts(counts), counts.target, draws=draws, rng=rng, exact=prior_exact, **about)
 
@@ -242,8 +240,6 @@ class CalibrationCurve(_presented.Presented):
 
         Examples
         --------
-        >>> import bayescal as bc
-        >>> from bayescal.datasets.simulate import simulate
         >>> rows = simulate(5000, population="flat", curve="shift", strength=0.3, rng=1)
         >>> rates = bc.clinical.calibration_curve(rows.outcome, rows.confidence, rng=1).rates([0.3, 0.5])
         >>> rates.mean()
@@ -257,7 +253,7 @@ class CalibrationCurve(_presented.Presented):
                 f"`score` must lie between {low:.3g} and {high:.3g}, the smallest and the largest score of the rows, "
                 f"not {at[outside][0]:g}; the curve is not extrapolated."
             )
-        return Draws(rates_at(self.bins, at, self.posterior.apart), "event rate", self.bins.fingerprint)
+        return Draws(self.posterior.rates(self.bins, at), "event rate", self.bins.fingerprint)
 
     def at(self, score: float) -> Draws:
         """Draw the event rate among rows with one score; see `rates` for several.
@@ -278,8 +274,6 @@ class CalibrationCurve(_presented.Presented):
         --------
         The rate is 0.574 where a shift of 0.3 on the logit scale moves a probability of 0.5.
 
-        >>> import bayescal as bc
-        >>> from bayescal.datasets.simulate import simulate
         >>> rows = simulate(5000, population="flat", curve="shift", strength=0.3, rng=1)
         >>> bc.clinical.calibration_curve(rows.outcome, rows.confidence, rng=1).at(0.5)
         Draws(rate at 0.5: mean 0.5798, 95 % interval [0.5504, 0.6001], 4000 draws)
@@ -373,11 +367,15 @@ class CalibrationCurve(_presented.Presented):
     def remarks(self) -> tuple[str, ...]:
         """Warnings about the curve and its intervals, which are printed below the table; empty if none is known."""
         error = np.abs(self.bins.accuracy.mean(axis=0) - self.score)
+        of_shape = (
+            _about_few_rows(self.posterior)
+            if self.posterior.logistic
+            else [*_about_bins(self.counts, self.wanted, counted=bool(self.counted)), *_about_gaps(self.score)]
+        )
         return (
             *self.of_rows,
             *_about_outcomes(self.counts, self.contradicted),
-            *_about_bins(self.counts, self.wanted, counted=bool(self.counted)),
-            *_about_gaps(self.score),
+            *of_shape,
             *_about_quantiles(error, self.counts.share, {"E50": (self.e50, 0.5), "E90": (self.e90, 0.1)}),
         )
 
@@ -388,12 +386,15 @@ def curve_of(
     """Draw the curve of rows in the order of their scores; `exact` is `prior_exact` of `calibration_curve`."""
     draws = _checks.whole_number("draws", draws, 2)
     effective = effective_number(steps.weight, steps.weight_sq)
-    _require_rows("y_true", effective, int(steps.n_rows.sum()), weighted=steps.weighted)
+    _require_rows("y_true", int(steps.n_rows.sum()))
+    logistic = effective * (1 + 1e-12) < LEAST_ROWS
     wanted = min(BINS, int(effective * (1 + 1e-12)) // ROWS_PER_BIN)
     against = _contradicted(steps)
-    knots = merge_to_knots(steps, wanted)
+    knots = scores_as_knots(steps) if logistic else merge_to_knots(steps, wanted)
     within = against > 0 and _contradicted_within(knots, against if steps.weighted else against / effective)
-    posterior = curve_posterior(knots, prior_exact=exact, contradicted=against > 0, within=within)
+    make: Callable[..., CurvePosterior] = LogisticCurvePosterior if logistic else curve_posterior
+    exact = _checks.fraction("prior_exact", exact, or_zero=True)
+    posterior = make(knots, prior_exact=exact, contradicted=against > 0, within=within)
     cell = np.minimum((steps.score * CELLS).astype(np.intp), CELLS - 1)
     distribution = np.bincount(cell, steps.weight, CELLS) / steps.weight.sum()
     bins = posterior.sample(draws, rng=rng)
@@ -415,25 +416,28 @@ def _contradicted_within(knots: MergedCounts, share: float) -> bool:
     return share - float(inside[at_end].sum()) > NEGLIGIBLE
 
 
-def enough_rows(effective: float) -> bool:
-    """Return whether a calibration curve has enough (effective) rows."""
-    return effective * (1 + 1e-12) >= LEAST_ROWS
-
-
 def _one_number(score: Any) -> float:
     if isinstance(score, bool) or np.ndim(score) or not isinstance(np.asarray(score).item(), int | float):
         raise TypeError(f"`score` must be one number, not {_checks.quoted(score)}; for several, `cv.rates(scores)`.")
     return float(score)
 
 
-def _require_rows(name: str, effective: float, n_rows: int, *, weighted: bool) -> None:
-    if enough_rows(effective):
-        return
-    rows = f"{effective:.0f} effective rows of {n_rows}" if weighted else f"{n_rows}"
-    raise ValueError(
-        f"`{name}` must have at least {LEAST_ROWS} rows for a calibration curve, and has {rows}: the coverage of its "
-        "intervals was not measured with fewer. `evaluate` has an ECE for any number of rows."
+def _require_rows(name: str, n_rows: int) -> None:
+    if not n_rows:
+        raise ValueError(f"`{name}` must have at least one row of positive weight for a calibration curve.")
+
+
+def _about_few_rows(posterior: CurvePosterior) -> list[str]:
+    """State the shape of a logistic curve, and that outcomes are separated."""
+    effective = " effective" * posterior.counts.weighted
+    missing = max(int(np.ceil(LEAST_ROWS - posterior.counts.effective_rows - ROUNDING)), 1)
+    shape = (
+        f"With fewer than {LEAST_ROWS}{effective} rows the curve is logistic: an intercept and a slope determine it, "
+        "and errors of another shape average out. "
     )
+    return [f"{shape}Other shapes need {missing} more{effective} row{'s' * (missing > 1)}."] + posterior.separated * [
+        "One score separates all rows of outcome 0 from those of outcome 1: the prior alone limits the slope."
+    ]
 
 
 def _about_outcomes(counts: MergedCounts, contradicted: float) -> list[str]:

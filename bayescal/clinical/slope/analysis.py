@@ -89,8 +89,6 @@ def recalibration(
     --------
     Probabilities that are too extreme by a factor of 2 on the logit scale:
 
-    >>> import bayescal as bc
-    >>> from bayescal.datasets.simulate import simulate
     >>> rows = simulate(5000, population="flat", curve="temperature", strength=2, rng=1)
     >>> rc = bc.clinical.recalibration(rows.outcome, rows.confidence, rng=1)
     >>> [round(end, 2) for end in rc.exact_interval("slope")]
@@ -184,7 +182,6 @@ def recalibration_counts(
 
     Examples
     --------
-    >>> import bayescal as bc
     >>> counts = bc.clinical.LogitCounts.from_arrays([0, 0, 1, 0, 1, 1], [0.1, 0.2, 0.3, 0.6, 0.7, 0.9])
     >>> round(bc.clinical.recalibration_counts(counts + counts, rng=1).slope.mean(), 1)
     1.3

@@ -70,7 +70,6 @@ def logit_bins(step: float = STEP) -> LogitBins:
 
     Examples
     --------
-    >>> import bayescal as bc
     >>> bins = bc.clinical.logit_bins(0.5)
     >>> bins, bins.edges[[0, -3, -2, -1]]
     (Bins(cells of 0.5 in logit), array([0., 1., 1., 1.]))
@@ -103,7 +102,6 @@ class LogitCounts(Sums):
 
     Examples
     --------
-    >>> import bayescal as bc
     >>> counts = bc.clinical.LogitCounts.from_arrays([0, 1, 1, 0, 1], [0.2, 0.2, 0.7, 0.0, 1.0])
     >>> counts
     LogitCounts(5 rows, 2 cells of 0.05 in logit, 2 rows at 0 or 1)
@@ -147,7 +145,6 @@ class LogitCounts(Sums):
 
         Examples
         --------
-        >>> import bayescal as bc
         >>> bc.clinical.LogitCounts.from_arrays([1, 0, 1], [0.9, 0.4, 0.5], weights=[1, 1, 2]).n_rows
         3
         """
@@ -193,7 +190,6 @@ class LogitCounts(Sums):
         Examples
         --------
         >>> import pyarrow as pa
-        >>> import bayescal as bc
         >>> frame = pa.table({"died": [0, 1, 1], "risk": [0.2, 0.7, 1.0], "site": ["a", "b", "a"]})
         >>> bc.clinical.LogitCounts.from_frame(frame, y_true="died", y_prob="risk", by="site")["a"]
         LogitCounts(2 rows, 1 cell of 0.05 in logit, 1 row at 0 or 1)
@@ -303,7 +299,6 @@ class LogitCounts(Sums):
 
         Examples
         --------
-        >>> import bayescal as bc
         >>> counts = bc.clinical.LogitCounts.from_arrays([1, 0, 1], [0.0, 0.3, 1.0]).floored(0.001)
         >>> counts.logit.round(2), counts.k
         (array([-6.91, -0.85,  6.91]), array([1., 0., 1.]))

@@ -8,7 +8,7 @@ functionals of intercept, slope and the logits.
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -48,6 +48,15 @@ JEFFREYS, FLAT = "jeffreys", "flat"
 MOST_GROUPS = 48
 
 
+class Logits(NamedTuple):
+    """Rows by logit, all that a posterior of intercept and slope depends on, as `LogitCounts` has them."""
+
+    logit: Floats  # (n_cells,), increasing
+    n: Floats  # effective rows
+    k: Floats  # effective rows with outcome 1
+    certain_events: float = 0.0
+
+
 @dataclass(frozen=True)
 class RecalibrationPrior:
     """Prior of intercept and slope: `kind` is "normal", "jeffreys" or "flat".
@@ -83,7 +92,7 @@ class RecalibrationPrior:
         return f"prior shift ~ Normal(0, {self.shift_sd:g}), slope ~ Normal(1, {self.slope_sd:g})"
 
 
-def in_the_large(counts: LogitCounts, lines: Floats, *, rng: Generator) -> Floats:
+def in_the_large(counts: LogitCounts | Logits, lines: Floats, *, rng: Generator) -> Floats:
     r"""Draw the calibration in the large: the shift of the logits after which the mean probability is the event rate.
 
     For each draw of intercept a and slope b, shape (n_draws, 2), and of the distribution q of the logits x (a Bayesian
@@ -112,7 +121,7 @@ def in_the_large(counts: LogitCounts, lines: Floats, *, rng: Generator) -> Float
     return shift
 
 
-def observed_expected(counts: LogitCounts, lines: Floats, *, rng: Generator) -> Floats:
+def observed_expected(counts: LogitCounts | Logits, lines: Floats, *, rng: Generator) -> Floats:
     r"""Draw the ratio of observed to expected events: the event rate, divided by the mean probability.
 
     It is :math:`\sum q\,\mathrm{expit}(a + b x) / \sum q\,\mathrm{expit}(x)` for each draw of (a, b), shape (n_draws,
@@ -149,7 +158,7 @@ def _merged(x: Floats, n: Floats) -> tuple[Floats, Floats]:
 class RecalibrationPosterior:
     """Posterior of intercept and slope on a grid; made by `recalibration_posterior`."""
 
-    counts: LogitCounts
+    counts: LogitCounts | Logits
     prior: RecalibrationPrior
     lever: float  # mean logit, weighted by the information at the mode; t is the logit of the event rate there
     t: Floats  # coordinates of the grid, shape (FINE,)
@@ -239,6 +248,20 @@ def recalibration_posterior(counts: LogitCounts, *, prior: Any = WEAK) -> Recali
     """
     prior = RecalibrationPrior.read(prior)
     _require_logits(counts)
+    posterior = posterior_of_logits(counts, prior)
+    p_reversed = posterior.p_not_increasing
+    if counts.agreeing and p_reversed > MOST_P_NOT_INCREASING:
+        raise ValueError(
+            f"`y_prob` must not be exactly 0 or 1 where other rows have a negative slope: {counts.agreeing} of "
+            f"{counts.n_rows} rows are at 0 or 1 and agree with their outcome, which is impossible at slopes below 0, "
+            f"but the other rows give such slopes the probability {p_reversed:.3g}. Pass `floor=1e-6` to "
+            "use these rows at that distance from 0 and 1; the slope depends on the floor. Are labels exchanged?"
+        )
+    return posterior
+
+
+def posterior_of_logits(counts: LogitCounts | Logits, prior: RecalibrationPrior) -> RecalibrationPosterior:
+    """Compute the posterior on a grid of rows that were checked; with a Normal prior, also of equal logits."""
     density = _Density.of(counts, prior)
     t, b, log_density = _placed(density)
     fine_t, fine_b = (np.linspace(nodes[0], nodes[-1], FINE) for nodes in (t, b))
@@ -249,16 +272,7 @@ def recalibration_posterior(counts: LogitCounts, *, prior: Any = WEAK) -> Recali
     log_total = top + np.log(np.exp(log_fine - top).sum())
     area = (fine_t[1] - fine_t[0]) * (fine_b[1] - fine_b[0])
     evidence = float(log_total + np.log(area)) if prior.kind == "normal" else float("nan")
-    posterior = RecalibrationPosterior(counts, prior, density.lever, fine_t, fine_b, log_fine - log_total, evidence)
-    p_reversed = posterior.p_not_increasing
-    if counts.agreeing and p_reversed > MOST_P_NOT_INCREASING:
-        raise ValueError(
-            f"`y_prob` must not be exactly 0 or 1 where other rows have a negative slope: {counts.agreeing} of "
-            f"{counts.n_rows} rows are at 0 or 1 and agree with their outcome, which is impossible at slopes below 0, "
-            f"but the other rows give such slopes the probability {p_reversed:.3g}. Pass `floor=1e-6` to "
-            "use these rows at that distance from 0 and 1; the slope depends on the floor. Are labels exchanged?"
-        )
-    return posterior
+    return RecalibrationPosterior(counts, prior, density.lever, fine_t, fine_b, log_fine - log_total, evidence)
 
 
 def _require_logits(counts: LogitCounts) -> None:
@@ -298,7 +312,7 @@ class _Density:
     sds: tuple[float, float]
 
     @classmethod
-    def of(cls, counts: LogitCounts, prior: RecalibrationPrior) -> "_Density":
+    def of(cls, counts: LogitCounts | Logits, prior: RecalibrationPrior) -> "_Density":
         """Find the mode, and the lever that makes t and b uncorrelated there."""
         x, n, k = counts.logit, counts.n, counts.k
         stated = n * expit(x) * expit(-x)

@@ -159,7 +159,6 @@ class Recalibration(_presented.Presented):
 
         Examples
         --------
-        >>> import bayescal as bc
         >>> rc = bc.clinical.recalibration([0, 0, 1, 0, 1, 1], [0.1, 0.2, 0.3, 0.6, 0.7, 0.9], rng=1)
         >>> mean, low, high = rc.recalibrated([0.2, 0.8])
         >>> mean.round(1), low.round(1), high.round(1)
@@ -311,8 +310,6 @@ class GroupedRecalibration(OfGroups[Recalibration]):
 
     Examples
     --------
-    >>> import bayescal as bc
-    >>> from bayescal.datasets.simulate import simulate
     >>> rows = simulate(2000, population="flat", rng=1)
     >>> by_half = bc.clinical.recalibration(rows.outcome, rows.confidence, by=["a", "b"] * 1000, rng=1)
     >>> list(by_half), by_half["a"].counts.n_rows

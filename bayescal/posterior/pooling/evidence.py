@@ -14,32 +14,23 @@ from bayescal.stats.contract import Counts
 from bayescal.stats.log_odds import logit
 
 _COLUMNS = ("effective_n", "effective_k", "share")
-#: Nodes and weights of the Gauss-Hermite rule.
-NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(3)
-#: Points of the rule in two dimensions.
-POINTS = len(NODES) ** 2
+NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(3)  #: Nodes and weights of the Gauss-Hermite rule.
+POINTS = len(NODES) ** 2  #: Points of the rule in two dimensions.
 NEWTON_STEPS = 7
-#: Prior precision of a deviation that a scale does not have.
-FIXED = 1e12
-#: Numbers that are held at once, few enough for the cache of a processor; results do not depend on it.
-CHUNK = 50_000
-#: Bound of logits in Newton steps and in Beta-binomial likelihoods.
-FARTHEST = 30.0
+FIXED = 1e12  #: Prior precision of a deviation that a scale does not have.
+CHUNK = 50_000  #: Numbers that are held at once, few enough for the cache of a processor; results do not depend on it.
+FARTHEST = 30.0  #: Bound of logits in Newton steps and in Beta-binomial likelihoods.
 
 
 @dataclass(frozen=True, eq=False)
 class GroupBins:
     """Bins of several groups, one row of the arrays per group; only bins with rows in some group."""
 
-    #: Effective rows, and effective rows with outcome 1, shape (n_groups, n_used).
-    n: Floats
-    k: Floats
-    #: Effective rows of the masses: the effective number of a group's rows, divided among bins by weight.
-    rows: Floats
-    #: Mean confidences; of bins that are empty in a group, those of all rows.
-    confidence: Floats
-    #: Shares of all rows around which masses vary, shape (n_used,); positive.
-    share: Floats
+    n: Floats  #: Effective rows, shape (n_groups, n_used).
+    k: Floats  #: Effective rows with outcome 1.
+    rows: Floats  #: Effective rows of the masses: the effective number of a group's rows, divided among bins by weight.
+    confidence: Floats  #: Mean confidences; of bins that are empty in a group, those of all rows.
+    share: Floats  #: Shares of all rows around which masses vary, shape (n_used,); positive.
     #: Effective number of rows from which the shares were estimated; infinite if they are known.
     share_rows: float = np.inf
     #: Mean confidences of all rows, shape (n_used,); by default those of all groups are equal to them.
@@ -102,13 +93,10 @@ class GroupBins:
 class Rows:
     """Binomial rows of several problems: groups, or groups beside several centres; shape (n_problems, n_bins)."""
 
-    #: Rows, and rows with outcome 1.
-    n: Floats
-    k: Floats
-    #: Logits of the accuracies without deviation.
-    offset: Floats
-    #: What the slope multiplies.
-    lever: Floats
+    n: Floats  #: Rows.
+    k: Floats  #: Rows with outcome 1.
+    offset: Floats  #: Logits of the accuracies without deviation.
+    lever: Floats  #: What the slope multiplies.
 
     def take(self, part: slice) -> "Rows":
         """Return some problems."""
@@ -142,10 +130,8 @@ def kappa_of[T: (float, Floats)](tau: T) -> T:
 class Deviations:
     """Laplace approximation of the intercept and slope of each problem, and marginal likelihoods."""
 
-    #: Mode of intercept and slope, shape (n_problems, 2); 0 where the scale has none.
-    mode: Floats
-    #: Lower Cholesky factor of their covariance, first row and second row, shape (n_problems, 3).
-    chol: Floats
+    mode: Floats  #: Mode of intercept and slope, shape (n_problems, 2); 0 where the scale has none.
+    chol: Floats  #: Lower Cholesky factor of their covariance, first row and second row, shape (n_problems, 3).
     #: Log marginal likelihood, by an adaptive Gauss-Hermite rule around the mode, shape (n_problems,).
     log_evidence: Floats
 
@@ -153,10 +139,8 @@ class Deviations:
 def deviations(rows: Rows, scale: tuple[float, float, float]) -> Deviations:
     """Approximate the deviations of every problem under one scale: sds of intercept and slope, and tau."""
     of_parts = [_deviations(rows.take(part), scale) for part in parts(*rows.n.shape, POINTS)]
-    mode, chol, log_evidence = (
-        np.concatenate([getattr(each, name) for each in of_parts]) for name in ("mode", "chol", "log_evidence")
-    )
-    return Deviations(mode, chol, log_evidence)
+    names = ("mode", "chol", "log_evidence")
+    return Deviations(*(np.concatenate([getattr(each, name) for each in of_parts]) for name in names))
 
 
 def parts(size: int, *widths: int) -> Iterator[slice]:

@@ -25,17 +25,13 @@ from bayescal.stats.log_odds import logit
 
 #: Steps of the variational approximation, and the change of expected groups below which they end.
 STEPS, TOLERANCE = 200, 1e-4
-#: Weights drawn from the proposal; how much of the groups' evidence the proposal uses.
-PARTICLES, TEMPER = 1000, 0.5
+PARTICLES, TEMPER = 1000, 0.5  #: Weights drawn from the proposal; how much of the groups' evidence the proposal uses.
 #: Gibbs sweeps after resampling; how many weights are kept: for each centre at least, for all centres together at most,
 #: and numbers that the shares of one centre take.
 SWEEPS, LEAST_KEPT, MOST_KEPT, BUDGET = 4, 40, 1000, 300_000
-#: Smallest weight.
-LEAST = 1e-300
-#: Draws of the common curve.
-CENTRES = 10
-#: Seed of the draws of the weights.
-WEIGHTS_SEED = 1
+LEAST = 1e-300  #: Smallest weight.
+CENTRES = 10  #: Draws of the common curve.
+WEIGHTS_SEED = 1  #: Seed of the draws of the weights.
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,14 +40,10 @@ class Mixture:
 
     #: Marginal likelihoods, relative to the largest one of each group, shape (n_groups, n_components).
     evidence: Floats
-    #: Draws of the weights, if each group has its own component, shape (n_kept, n_components).
-    weights: Floats
-    #: Probabilities of the component that all groups have, if they have the same, shape (n_components,).
-    same: Floats
-    #: Share of the draws in which all groups have the same component, among those that are not apart.
-    together: float
-    #: Share of the draws in which all groups have the last component: they are evaluated alone.
-    apart: float = 0.0
+    weights: Floats  #: Draws of the weights, if each group has its own component, shape (n_kept, n_components).
+    same: Floats  #: Probabilities of the component that all groups have, if they have the same, shape (n_components,).
+    together: float  #: Share of the draws in which all groups have the same component, among those that are not apart.
+    apart: float = 0.0  #: Share of the draws in which all groups have the last component: they are evaluated alone.
 
     def shares(self) -> Floats:
         """Probability of every component for every group, shape (n_groups, n_components)."""
@@ -159,17 +151,6 @@ def _stratified(expected: float, rng: Generator) -> int:
     return int(np.floor(expected + rng.random()))
 
 
-class SeparateGroups(Protocol):
-    """Posteriors of groups that know nothing of each other, on the bins with rows in some group."""
-
-    @property
-    def log_evidence(self) -> Floats:
-        """Log marginal likelihoods of the outcomes, shape (n_groups,)."""
-
-    def draw(self, group: int, count: int, rng: Generator) -> tuple[Floats | None, Floats]:
-        """Draw masses, or None for those of the pooled posterior, and accuracies: shapes (count, n_used)."""
-
-
 class AveragesModels(Posterior, HasHypotheses, Protocol):
     """A posterior that averages sub-models and has their evidences, as `ShrinkagePosterior`."""
 
@@ -182,12 +163,9 @@ class AveragesModels(Posterior, HasHypotheses, Protocol):
 class Alone:
     """The posteriors that groups have without pooling."""
 
-    #: Posterior of each group, given its counts.
-    posteriors: Sequence[AveragesModels]
-    #: Bins with rows in some group, shape (n_bins,).
-    used: Bools
-    #: Mean confidences from which the pooled posterior measures gaps, shape (n_groups, n_used).
-    confidence: Floats
+    posteriors: Sequence[AveragesModels]  #: Posterior of each group, given its counts.
+    used: Bools  #: Bins with rows in some group, shape (n_bins,).
+    confidence: Floats  #: Mean confidences from which the pooled posterior measures gaps, shape (n_groups, n_used).
 
     @cached_property
     def log_evidence(self) -> Floats:
@@ -198,7 +176,10 @@ class Alone:
         return np.array([_log_evidence(each) for each in self.posteriors])
 
     def draw(self, group: int, count: int, rng: Generator) -> tuple[Floats | None, Floats]:
-        """Draw masses and accuracies: those without pooling, or, of a group without rows, those of the prior."""
+        """Draw masses and accuracies, shape (count, n_used): those without pooling, or the prior's if it has no rows.
+
+        Masses of a group without rows are None: they are those of the pooled posterior.
+        """
         posterior, confidence = self.posteriors[group], self.confidence[group]
         bins: BinDraws = posterior.sample(count, rng=rng)
         occupied = posterior.counts.occupied[self.used]
@@ -216,13 +197,10 @@ def _log_evidence(posterior: AveragesModels) -> float:
 class PooledDraws:
     """Joint draws of all groups."""
 
-    #: Masses and accuracies of the bins with rows in some group, shape (n_groups, n_draws, n_used).
-    mass: Floats
-    accuracy: Floats
-    #: Component of every group and centre of every draw.
-    chosen: Chosen
-    #: Intercepts and slopes, shape (n_groups, n_draws, 2).
-    deviation: Floats
+    mass: Floats  #: Masses of the bins with rows in some group, shape (n_groups, n_draws, n_used).
+    accuracy: Floats  #: Accuracies of these bins, of the same shape.
+    chosen: Chosen  #: Component of every group and centre of every draw.
+    deviation: Floats  #: Intercepts and slopes, shape (n_groups, n_draws, 2).
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,7 +215,7 @@ class PooledPosterior:
         Draws of the common curve: logit of the accuracy minus logit of the mean confidence.
     prior : PoolingPrior, default DEVIATING
         Constants of the prior.
-    alone : SeparateGroups, optional
+    alone : Alone, optional
         Posteriors of the groups without pooling; needed if the prior has a component of groups alone, and only then.
 
     Raises
@@ -267,7 +245,7 @@ class PooledPosterior:
     bins: GroupBins
     centres: Floats
     prior: PoolingPrior = DEVIATING
-    alone: SeparateGroups | None = None
+    alone: Alone | None = None
 
     def __post_init__(self) -> None:
         if (self.alone is None) != (self.prior.alone == 0):
@@ -355,9 +333,7 @@ class PooledPosterior:
             self._draw_alone(self.alone, chosen, mass, accuracy, for_alone)
         return PooledDraws(mass, accuracy, chosen, deviation)
 
-    def _draw_alone(
-        self, alone: SeparateGroups, chosen: Chosen, mass: Floats, accuracy: Floats, rng: Generator
-    ) -> None:
+    def _draw_alone(self, alone: Alone, chosen: Chosen, mass: Floats, accuracy: Floats, rng: Generator) -> None:
         """Replace the draws in which a group is evaluated alone."""
         separate = np.array([c.centre == ALONE for c in self.components])[chosen.component]
         for group, stream in enumerate(rng.spawn(len(separate))):
@@ -371,11 +347,9 @@ class PooledPosterior:
         n_centres = len(self.centres)
         of = np.sort(np.resize(rng.permutation(n_centres), n_draws))
         sizes = np.bincount(of, minlength=n_centres).tolist()
-        component = np.concatenate(
-            [each.draw(size, rng) for each, size in zip(self._mixtures, sizes, strict=True)], axis=1
-        )
+        components = [each.draw(size, rng) for each, size in zip(self._mixtures, sizes, strict=True)]
         order = rng.permutation(n_draws)
-        return Chosen(component[:, order], of[order])
+        return Chosen(np.concatenate(components, axis=1)[:, order], of[order])
 
 
 @dataclass(frozen=True, eq=False)

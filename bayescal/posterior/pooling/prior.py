@@ -18,10 +18,8 @@ DRIFT_SDS = (
 )
 #: Standard deviations of accuracies around their drift, in units of sqrt(h (1 - h)); 0 is no residual.
 TAUS = (0.0, 0.03, 0.08, 0.2)
-#: Prior weight of the weights, in groups, if each group has a component of its own.
-PSEUDO_GROUPS = 4.0
-#: Share of the draws in which all groups have the same component.
-TOGETHER = 0.25
+PSEUDO_GROUPS = 4.0  #: Prior weight of the weights, in groups, if each group has a component of its own.
+TOGETHER = 0.25  #: Share of the draws in which all groups have the same component.
 #: Precisions of the masses of the bins around the shares of all rows.
 PRECISIONS = tuple(np.geomspace(3.0, 3e4, 9).tolist())
 #: Prior weight of a group that is evaluated alone, and largest share of the draws in which all groups are.
@@ -113,8 +111,7 @@ class PoolingPrior:
         return np.append((1 - self.alone) * weights, self.alone) if self.alone > 0 else weights
 
 
-#: The prior of groups that all deviate from a centre, and the default of partial pooling.
-DEVIATING = PoolingPrior()
-PARTIAL = PoolingPrior(alone=UNLIKE_OTHERS, apart=APART)
+DEVIATING = PoolingPrior()  #: The prior of groups that all deviate from a centre.
+PARTIAL = PoolingPrior(alone=UNLIKE_OTHERS, apart=APART)  #: The default of partial pooling.
 #: All groups have the curve of all rows.
 COMPLETE = PoolingPrior(drift_sds=((0.0, 0.0),), taus=(0.0,), centres=(COMMON,))

@@ -13,20 +13,16 @@ from bayescal.posterior.pooling import evidence
 from bayescal.posterior.pooling.prior import COMMON, PoolingPrior
 from bayescal.stats.log_odds import VALUE_FLOOR, logit
 
-#: Steps of the independence sampler that corrects the Laplace approximation.
-STEPS = 2
-#: Smallest parameter of a Gamma variable.
-LEAST = 1e-12
+STEPS = 2  #: Steps of the independence sampler that corrects the Laplace approximation.
+LEAST = 1e-12  #: Smallest parameter of a Gamma variable.
 
 
 @dataclass(frozen=True, eq=False)
 class Chosen:
     """Component and centre of every draw."""
 
-    #: Index into the components of the prior, shape (n_groups, n_draws).
-    component: Indices
-    #: Index of the draw of the common curve, shape (n_draws,).
-    centre: Indices
+    component: Indices  #: Index into the components of the prior, shape (n_groups, n_draws).
+    centre: Indices  #: Index of the draw of the common curve, shape (n_draws,).
 
 
 @dataclass(frozen=True, eq=False)

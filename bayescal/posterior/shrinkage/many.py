@@ -29,25 +29,20 @@ from bayescal.posterior.shrinkage.prior import SMALL, ShrinkagePrior
 from bayescal.posterior.shrinkage.segments import SEGMENT_PRIOR
 from bayescal.posterior.shrinkage.sub_model import PARAMETERS, SubModelDraws
 
-#: With more bins than this, the tables would need too much memory.
-MOST_BINS = 40
+MOST_BINS = 40  #: With more bins than this, the tables would need too much memory.
 #: DENSE_TAU, SPARSE_TAU: steps in log tau, under a dense residual and for a bin that is off under a sparse one. TABLE:
 #: step between nodes of the table of `Slab`.
 DENSE_TAU, SPARSE_TAU, TABLE = 0.5, 0.85, 0.4
-#: Nodes along each side of a cell.
-RULE = 4
+RULE = 4  #: Nodes along each side of a cell.
 #: Room in the tables: HALF, nodes of the table of `Slab` on each side of the peak; SMOOTH, DENSE, SPARSE, nodes over
 #: the drift, by residual; CELLS, cells of the grid of shifts; GRID, cells of a grid of noise. Numbers always used:
 #: PLACES, points at which the spacing of shifts is computed; AMOUNTS, cells of a grid of amounts; ROUNDS, such grids.
 HALF, SMOOTH, DENSE, SPARSE, CELLS, PLACES, AMOUNTS, ROUNDS, GRID = 60, 4000, 20_000, 60_000, 3000, 60, 32, 3, 7000
-
-
 #: If all Dirichlet parameters are smaller than this, all the Gamma variables of one draw may underflow to 0.
 LEAST_ALPHA = 0.1
 #: Sub-models whose integration may leave a share of the mass unresolved.
 DRIFTING = ("logistic", "logistic_dense", "logistic_sparse", SMALL)
-#: A thread keeps tables for this many different numbers of bins.
-MOST_ROOMS = 3
+MOST_ROOMS = 3  #: A thread keeps tables for this many different numbers of bins.
 
 
 class NoRoomError(Exception):
@@ -264,5 +259,4 @@ def _room(bins: int) -> _Room:
         if len(_rooms.by_bins) >= MOST_ROOMS:
             _rooms.by_bins.pop(next(iter(_rooms.by_bins)))
         _rooms.by_bins[bins] = _Room(bins)
-    room: _Room = _rooms.by_bins[bins]
-    return room
+    return _rooms.by_bins[bins]

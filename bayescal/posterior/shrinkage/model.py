@@ -162,7 +162,6 @@ def shrinkage_posterior(
 
     Examples
     --------
-    >>> import bayescal as bc
     >>> counts = bc.BinnedCounts.from_arrays([0, 1, 1, 0], [0.2, 0.7, 0.8, 0.9], bins=2)
     >>> posterior = bc.shrinkage_posterior(counts)
     >>> posterior.ece_mean(), posterior.p_calibrated

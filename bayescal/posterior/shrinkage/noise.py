@@ -9,7 +9,7 @@ from scipy.special import betaln, xlog1py, xlogy
 
 from bayescal._arrays import Bools, Floats, Generator
 from bayescal.posterior.shrinkage.independent.sampling import systematic
-from bayescal.posterior.shrinkage.sub_model import GapSums, SubModelDraws, inverse_probabilities
+from bayescal.posterior.shrinkage.sub_model import GapSums, SubModel, SubModelDraws, inverse_probabilities
 from bayescal.stats.log_odds import VALUE_FLOOR
 from bayescal.stats.sums import effective_number
 
@@ -27,8 +27,7 @@ ROUNDS, MOST_CELLS, LEAST_CELLS, MOST_VALUES = 12, {1: 180, 2: 6000}, 1500, 600_
 #: A cell is relevant if its log mass is within HOPELESS of the largest, or if it is among the BEST cells with the
 #: largest log masses: on a coarse grid, the peak may lie between the centres of these cells.
 HOPELESS, BEST = 14.0, {1: 5, 2: 25}
-#: A bin is crowded if the distance of its mean confidence from 0 or 1 is below this, in bin widths.
-CROWDED = 0.1
+CROWDED = 0.1  #: A bin is crowded if the distance of its mean confidence from 0 or 1 is below this, in bin widths.
 #: Relative variance of 1 / p from which p is small where the grid is coarse. Its mean then is the reciprocal of the
 #: mean of p given all other rows, which is computed on a grid of its own.
 UNEVEN = 0.01
@@ -64,9 +63,8 @@ class LabelNoise:
         u = low[cell] + width * rng.random((count, len(width)))
         weight = np.exp(self._log_likelihood(u) + np.log(width).sum() - log_mass[cell])
         share, rate = self._parameters(u[systematic(weight, count, rng)])
-        effective = effective_number(weight)
-        accuracy = self.accuracy(share, rate)
-        return SubModelDraws(accuracy, np.zeros(accuracy.shape, bool), {"noise": share, "noise_rate": rate}, effective)
+        accuracy, parameters = self.accuracy(share, rate), {"noise": share, "noise_rate": rate}
+        return SubModelDraws(accuracy, np.zeros(accuracy.shape, bool), parameters, effective_number(weight))
 
     def inverse_predictive(self) -> Floats:
         """Return the posterior mean of 1 / p for each cell; see `SubModel`."""
@@ -124,7 +122,7 @@ class LabelNoise:
 
 
 @dataclass(frozen=True, eq=False)
-class NoiseAtEnds:
+class NoiseAtEnds(SubModel):
     r"""Posterior of the shares of labels replaced by the contrary outcome, in the first and last bin if crowded.
 
     Other bins are exact. The contrary outcome is 1 in a bin near 0, and 0 in a bin near 1.
@@ -167,10 +165,6 @@ class NoiseAtEnds:
         """Zero: no bin deviates beyond its noise."""
         return np.zeros(len(self.n))
 
-    def parameter_means(self) -> dict[str, float]:
-        """Return an empty mapping: the shares differ by bin and are not parameters."""
-        return {}
-
     def gap_sums(self, mass: Floats) -> GapSums:
         """Moments of the sum of the absolute gaps of the bins, weighted by `mass`."""
         sums = GapSums(0.0, 0.0, 0.0)
@@ -205,8 +199,7 @@ class NoiseAtEnds:
         contrary, stated, rest = self._stated(b)
         share, (first, second) = u[:, 0] ** 2, SHARE_AT_ENDS
         prior = np.log(2) + (2 * first - 1) * np.log(u[:, 0]) + (second - 1) * np.log1p(-share) - betaln(first, second)
-        ratio = xlogy(contrary, 1 + share * rest / stated) + xlog1py(self.n[b] - contrary, -share)
-        return prior + ratio
+        return prior + (xlogy(contrary, 1 + share * rest / stated) + xlog1py(self.n[b] - contrary, -share))
 
 
 def crowded_ends(edges: Floats, confidence: Floats) -> Bools:

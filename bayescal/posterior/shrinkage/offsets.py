@@ -13,18 +13,15 @@ from bayescal.stats.log_odds import VALUE_FLOOR
 
 #: Number of cells of the grid of log amounts, and number of grids, each on the relevant part of the one before.
 CELLS, ROUNDS = 48, 4
-#: Cells whose log mass is this far below the largest are not relevant.
-HOPELESS = 18.0
+HOPELESS = 18.0  #: Cells whose log mass is this far below the largest are not relevant.
 
 
 class OffsetPrior(NamedTuple):
     """Constants of the prior of equal offsets."""
 
-    #: Range of the amount delta, to `largest`; its logarithm has a uniform prior.
-    least: float = 1e-4
-    largest: float = 0.7
-    #: Equally probable values of the probability that a bin is off.
-    rho: tuple[float, ...] = (0.25, 0.5, 1.0)
+    least: float = 1e-4  #: Smallest amount delta; its logarithm has a uniform prior.
+    largest: float = 0.7  #: Largest amount.
+    rho: tuple[float, ...] = (0.25, 0.5, 1.0)  #: Equally probable values of the probability that a bin is off.
 
 
 OFFSET_PRIOR = OffsetPrior()
@@ -59,8 +56,7 @@ class EqualOffsets:
         node = rng.choice(self._log_joint.size, count, p=self.share.ravel())
         i, j = np.unravel_index(node, self._log_joint.shape)
         shape = (count, len(self.n))
-        off = rng.random(shape) < self._off(i, j)
-        up = rng.random(shape) < self.up_probability[i]
+        off, up = rng.random(shape) < self._off(i, j), rng.random(shape) < self.up_probability[i]
         amount = self.amounts[i] * np.exp(self._step * (rng.random(count) - 0.5))
         accuracy = np.where(off, self.shifted(np.where(up, amount[:, None], -amount[:, None])), self.confidence)
         return SubModelDraws(accuracy, off, {"amount": amount, "rho": np.array(self.prior.rho)[j]}, count)
@@ -105,7 +101,7 @@ class EqualOffsets:
     @property
     def up_probability(self) -> Floats:
         """Posterior probability that a bin that is off lies above its mean confidence, (n_amounts, n_bins)."""
-        return expit(self._log_up - self._log_down)
+        return expit(np.subtract(*self._log_sides))
 
     @property
     def amounts(self) -> Floats:
@@ -126,8 +122,9 @@ class EqualOffsets:
         """Bounds of the final grid, in the logarithm of the amount."""
         low, high = np.log(self.prior.least), np.log(self.prior.largest)
         for _ in range(ROUNDS - 1):
-            amounts = self._middles(low, high)
-            each = self._log_by_rho(self._log_off_at(amounts)).max(axis=1)
+            amounts = self._middles(low, high)[:, None]
+            log_off = np.logaddexp(self._log_ratio(amounts), self._log_ratio(-amounts)) - np.log(2)
+            each = self._log_by_rho(log_off).max(axis=1)
             matters = np.flatnonzero(each > each.max() - HOPELESS)
             step = (high - low) / CELLS
             first, last = max(matters[0] - 1, 0), min(matters[-1] + 2, CELLS)
@@ -135,13 +132,9 @@ class EqualOffsets:
         return float(low), float(high)
 
     @cached_property
-    def _log_up(self) -> Floats:
-        """Log likelihood ratio of each bin, off upwards against exact, shape (n_amounts, n_bins)."""
-        return self._log_ratio(self.amounts[:, None])
-
-    @cached_property
-    def _log_down(self) -> Floats:
-        return self._log_ratio(-self.amounts[:, None])
+    def _log_sides(self) -> tuple[Floats, Floats]:
+        """Log likelihood ratio of each bin, off upwards and downwards against exact, shape (n_amounts, n_bins)."""
+        return self._log_ratio(self.amounts[:, None]), self._log_ratio(-self.amounts[:, None])
 
     def _log_ratio(self, amount: Floats) -> Floats:
         accuracy = np.clip(self.shifted(amount), VALUE_FLOOR, 1 - VALUE_FLOOR)
@@ -151,11 +144,7 @@ class EqualOffsets:
     @cached_property
     def _log_off(self) -> Floats:
         """Log likelihood ratio of each bin, off against exact, averaged over directions; shape (n_amounts, n_bins)."""
-        return np.logaddexp(self._log_up, self._log_down) - np.log(2)
-
-    def _log_off_at(self, amounts: Floats) -> Floats:
-        up, down = (self._log_ratio(sign * amounts[:, None]) for sign in (1, -1))
-        return np.logaddexp(up, down) - np.log(2)
+        return np.logaddexp(*self._log_sides) - np.log(2)
 
     def _log_by_rho(self, log_off: Floats) -> Floats:
         """Return the log likelihood ratio of all bins for each amount and rho, shape (n_amounts, n_rho)."""

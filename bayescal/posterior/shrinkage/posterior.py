@@ -29,10 +29,8 @@ from bayescal.posterior.shrinkage.sub_model import SamplerWarning as SamplerWarn
 from bayescal.stats.contract import Counts
 from bayescal.stats.log_odds import VALUE_FLOOR, logit
 
-#: Sub-models with a smaller probability are left out of moments.
-LEAST_OF_MOMENTS = 1e-8
-#: Number of importance draws for diagnostics.
-DIAGNOSTIC_DRAWS = 1000
+LEAST_OF_MOMENTS = 1e-8  #: Sub-models with a smaller probability are left out of moments.
+DIAGNOSTIC_DRAWS = 1000  #: Number of importance draws for diagnostics.
 
 
 @dataclass(frozen=True, eq=False)
@@ -407,15 +405,13 @@ class ShrinkagePosterior:
     @cached_property
     def _sub_models(self) -> dict[str, sub_models.SubModel]:
         """The sub-models that take part, fitted to the bins that are not saturated."""
-        n, k, confidence = self._rows
+        (n, k, confidence), small = self._rows, self.prior_options.of_small_errors
         names = self.taking_part.names
         if not len(n):
             return {name: sub_models.Exact(confidence) for name in names}
         makers: dict[str, Callable[[], sub_models.SubModel]] = {
             **{name: partial(IndependentSubModel, self._independent, name) for name in priors.SUB_MODELS},
-            priors.SMALL: lambda: IndependentSubModel(
-                IndependentBins(n, k, confidence, self.prior_options.of_small_errors), "logistic_dense"
-            ),
+            priors.SMALL: lambda: IndependentSubModel(IndependentBins(n, k, confidence, small), "logistic_dense"),
             "runs": lambda: Segments(n, k, logit(confidence), confidence),
             "offset": lambda: EqualOffsets(n, k, confidence),
             "label_noise": lambda: LabelNoise(n, k, confidence, free_rate=False),
@@ -434,11 +430,8 @@ class ShrinkagePosterior:
         return sub_models.ece_moments(list(matters.values()), sums, float(mass.sum()))
 
     def _diagnostic_samples(self) -> dict[str, ImportanceSample]:
-        samples = {
-            name: each.importance(DIAGNOSTIC_DRAWS)
-            for name, each in self._sub_models.items()
-            if isinstance(each, IndependentSubModel)
-        }
+        independent = {n: each for n, each in self._sub_models.items() if isinstance(each, IndependentSubModel)}
+        samples = {name: each.importance(DIAGNOSTIC_DRAWS) for name, each in independent.items()}
         return {name: sample for name, sample in samples.items() if sample is not None}
 
 

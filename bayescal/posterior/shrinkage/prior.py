@@ -2,23 +2,22 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 
 from bayescal import _checks
 from bayescal._arrays import Floats, Generator, Indices
 
-#: Prior weights of sub-models by family.
-Families = Mapping[str, Mapping[str, float]]
+Families = Mapping[str, Mapping[str, float]]  #: Prior weights of sub-models by family.
+Evidence = Mapping[str, float]  #: Log marginal likelihoods of sub-models.
+Pool = Collection[str]  #: Families of the pool.
 
 #: Sub-models of independent bins: whether the sub-model has a drift, and its kind of residual.
 SUB_MODELS = {
-    "logistic": (True, "none"),
-    "dense": (False, "dense"),
-    "sparse": (False, "sparse"),
-    "logistic_dense": (True, "dense"),
-    "logistic_sparse": (True, "sparse"),
-}
+    "logistic": (True, "none"), "dense": (False, "dense"), "sparse": (False, "sparse"),
+    "logistic_dense": (True, "dense"), "logistic_sparse": (True, "sparse"),
+}  # fmt: skip
 #: Keys of the families of sub-models.
 INDEPENDENT, SHARED, SMALL, NOISE, EXACT = "independent", "shared", "small_errors", "noise", "exact"
 #: Label noise at the ends: takes part only if the first or the last bin is crowded near 0 or 1, see `crowded_ends`.
@@ -41,15 +40,23 @@ SATURATED = "saturated"
 NAMES = tuple(name for family in FAMILIES.values() for name in family)
 #: Descriptions of families and sub-models, for use within sentences.
 WORDS = {
-    "logistic": "smooth drift", "dense": "errors in many bins", "sparse": "errors in a few bins",
+    "logistic": "smooth drift",
+    "dense": "errors in many bins",
+    "sparse": "errors in a few bins",
     "logistic_dense": "smooth drift plus errors in many bins",
-    "logistic_sparse": "smooth drift plus errors in a few bins", "runs": "errors in runs of neighbouring bins",
-    "offset": "errors of equal size", "small_errors": "small errors in all bins", "label_noise": "label noise",
+    "logistic_sparse": "smooth drift plus errors in a few bins",
+    "runs": "errors in runs of neighbouring bins",
+    "offset": "errors of equal size",
+    "small_errors": "small errors in all bins",
+    "label_noise": "label noise",
     "label_noise_any_rate": "label noise with unknown outcome rate",
-    "label_noise_ends": "label noise at extreme confidences", "independent": "independent bins",
-    "shared": "shared errors", "noise": "noisy labels", "exact": "exact calibration",
+    "label_noise_ends": "label noise at extreme confidences",
+    "independent": "independent bins",
+    "shared": "shared errors",
+    "noise": "noisy labels",
+    "exact": "exact calibration",
     "saturated": "saturated bins",
-}  # fmt: skip
+}
 #: Smallest `sparse_shape` c: below it, most of the density c tau^(c - 1) is at deviations too small to distinguish from
 #: none.
 LEAST_SHAPE = 0.05
@@ -62,23 +69,18 @@ FADE, TOLERATED = 0.5, 8.0
 class ShrinkagePrior:
     """Constants of the shrinkage prior; `shrinkage_posterior` describes them and their implications."""
 
-    #: Prior standard deviations of the drift's intercept and log slope.
-    intercept_sd: float = 0.5
-    log_slope_sd: float = 0.5
-    #: Scale of the half-Normal prior of tau under a dense residual.
-    dense_scale: float = 0.2
+    intercept_sd: float = 0.5  #: Prior standard deviation of the drift's intercept.
+    log_slope_sd: float = 0.5  #: Prior standard deviation of its log slope.
+    dense_scale: float = 0.2  #: Scale of the half-Normal prior of tau under a dense residual.
     #: Shape c of the prior density c tau^(c - 1) under a sparse residual, where each bin that is off has its own tau.
     sparse_shape: float = 0.5
     #: Equally probable values of the probability that a bin is off under a sparse residual.
     rho: tuple[float, ...] = (0.05, 0.15, 0.3, 0.5)
     #: Prior weights of the five sub-models of independent bins, in the order of `SUB_MODELS`.
     sub_model_weights: tuple[float, ...] = (1.0, 1.0, 1.0, 1.0, 1.0)
-    #: Prior odds of exact calibration against all other sub-models.
-    prior_odds: float = 1.0
-    #: Dirichlet parameter of each bin mass; None means 2 / M.
-    mass_alpha: float | None = None
-    #: Names of the sub-models that take part.
-    sub_models: tuple[str, ...] = (*NAMES, SATURATED)
+    prior_odds: float = 1.0  #: Prior odds of exact calibration against all other sub-models.
+    mass_alpha: float | None = None  #: Dirichlet parameter of each bin mass; None means 2 / M.
+    sub_models: tuple[str, ...] = (*NAMES, SATURATED)  #: Names of the sub-models that take part.
     #: Whether the families of `POOLED` form a linear pool; otherwise sub-models are averaged by marginal likelihood.
     pool: bool = True
 
@@ -190,9 +192,7 @@ def _five_weights(weights: Sequence[float]) -> tuple[float, ...]:
     return tuple(values.tolist())
 
 
-def posterior_probabilities(
-    families: Families, evidence: Mapping[str, float], pooled: Collection[str] = POOLED
-) -> dict[str, float]:
+def posterior_probabilities(families: Families, evidence: Evidence, pooled: Pool = POOLED) -> dict[str, float]:
     """Compute the posterior probability of each sub-model, from prior weights by family and log marginal likelihoods.
 
     The families in `pooled` have the shares of the pool that `pool_shares` returns; the marginal likelihood of the pool
@@ -205,7 +205,7 @@ def posterior_probabilities(
     return {name: float(np.exp(joint[family] - total)) * p for family, of in inside.items() for name, p in of.items()}
 
 
-def log_average(families: Families, evidence: Mapping[str, float], pooled: Collection[str] = POOLED) -> float:
+def log_average(families: Families, evidence: Evidence, pooled: Pool = POOLED) -> float:
     """Compute the log marginal likelihood of the average over sub-models, from those of the sub-models."""
     _, joint = _joint(families, evidence, pooled)
     weights = [sum(of.values()) for family, of in families.items() if family not in pooled]
@@ -213,9 +213,7 @@ def log_average(families: Families, evidence: Mapping[str, float], pooled: Colle
     return float(np.logaddexp.reduce(list(joint.values())) - np.log(total))
 
 
-def _joint(
-    families: Families, evidence: Mapping[str, float], pooled: Collection[str]
-) -> tuple[dict[str, dict[str, float]], dict[str, float]]:
+def _joint(families: Families, evidence: Evidence, pooled: Pool) -> tuple[dict[str, dict[str, float]], dict[str, Any]]:
     """Return the probabilities within each family, and log prior weight times marginal likelihood of each family."""
     inside, joint = {}, {}
     for family, weights in families.items():

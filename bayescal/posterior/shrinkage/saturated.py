@@ -14,8 +14,7 @@ from bayescal.stats.log_odds import VALUE_FLOOR
 #: A bin is saturated if its mean confidence is within this distance of 0 or 1. Its logit is nearly infinite, so a drift
 #: of the logit cannot describe its accuracy.
 NEAR = 1e-4
-#: Relative tolerance of NEAR, so that 0.0001 and 0.9999 are treated alike.
-ROUNDING = 1e-9
+ROUNDING = 1e-9  #: Relative tolerance of NEAR, so that 0.0001 and 0.9999 are treated alike.
 #: Prior of the share of contrary outcomes in a saturated bin, a mixture of Betas: weights and parameters. The first
 #: component expects few contrary outcomes; the second gives every share the same density.
 SLAB_WEIGHTS, SLAB = (0.2, 0.8), ((0.5, 10.0), (1.0, 1.0))

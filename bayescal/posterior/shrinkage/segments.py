@@ -14,10 +14,9 @@ import numpy as np
 from scipy.special import expit, log_expit, ndtr
 
 from bayescal._arrays import Floats, Generator, Indices
-from bayescal.posterior.shrinkage.sub_model import GapSums, SubModelDraws, inverse_probabilities
+from bayescal.posterior.shrinkage.sub_model import GapSums, SubModel, SubModelDraws, inverse_probabilities
 
-#: Largest absolute shift of the logit.
-LARGEST_SHIFT = 10.0
+LARGEST_SHIFT = 10.0  #: Largest absolute shift of the logit.
 #: Segments that are off are shifted from logits of at most this size, that of a confidence of 1 - 1e-4; otherwise a
 #: shift could not describe contrary outcomes at confidences of 0 and 1.
 FARTHEST_ORIGIN = 9.21
@@ -26,16 +25,12 @@ FARTHEST_ORIGIN = 9.21
 #: in place of FINENESS, because the absolute gap has a kink at 0.
 FINENESS, COARSEST, EVEN = 0.4, 0.06, 0.5
 FINE = 0.1
-#: Number of points on each side of 0 at which the spacing is computed.
-PLACES = 200
-#: Shifts within this many standard deviations of the observed shift of a bin are plausible for it.
-REACH = 9.0
-#: Number of quadrature points over the standard deviation tau of a shift.
-SCALES = 60
+PLACES = 200  #: Number of points on each side of 0 at which the spacing is computed.
+REACH = 9.0  #: Shifts within this many standard deviations of the observed shift of a bin are plausible for it.
+SCALES = 60  #: Number of quadrature points over the standard deviation tau of a shift.
 #: Maximum number of blocks. With more bins, several neighbouring bins form one block, which is not divided.
 BLOCKS = 128
-#: Largest probability of a change between two neighbouring blocks.
-LARGEST_RATE = 0.9
+LARGEST_RATE = 0.9  #: Largest probability of a change between two neighbouring blocks.
 
 
 class SegmentPrior(NamedTuple):
@@ -43,19 +38,17 @@ class SegmentPrior(NamedTuple):
 
     #: Equally probable values of the expected number of changes over all bins.
     changes: tuple[float, ...] = (1.0, 4.0, 16.0)
-    #: Prior probability that a segment is off.
-    off: float = 0.5
+    off: float = 0.5  #: Prior probability that a segment is off.
     #: The shift of a segment that is off is Normal(0, tau^2); the density of tau is proportional to tau^(shape - 1).
     shape: float = 0.5
-    #: Upper bound of tau.
-    largest_scale: float = 2.5
+    largest_scale: float = 2.5  #: Upper bound of tau.
 
 
 SEGMENT_PRIOR = SegmentPrior()
 
 
 @dataclass(frozen=True, eq=False)
-class Segments:
+class Segments(SubModel):
     """Posterior of shifts that are constant on segments of neighbouring bins, and 0 on some segments.
 
     Given the rate of changes, the starts of successive segments form a Markov chain. A forward recursion over segments
@@ -83,10 +76,6 @@ class Segments:
         shift = self.shifts(count, rng)
         off = shift != 0
         return SubModelDraws(np.where(off, expit(self._origin + shift), self.confidence), off, {}, count)
-
-    def parameter_means(self) -> dict[str, float]:
-        """Return an empty mapping: segments have no common parameters."""
-        return {}
 
     def shifts(self, count: int, rng: Generator) -> Floats:
         """Draw shifts of the bins, shape (count, n_bins); exactly 0 on segments that are not off."""
@@ -119,11 +108,14 @@ class Segments:
         joint = self._segment_probability * self._off  # [end, start]
         weight = np.zeros((self._blocks, len(self._middles)))  # posterior mass of each shift, by block
         for end in range(1, self._blocks + 1):
-            mass = np.exp(self._shifted[end] - self._shifted[:end] + self._log_prior - self._log_slab[end, :end, None])
-            weight[:end] += np.cumsum(mass * joint[end, :end, None], axis=0)
+            weight[:end] += np.cumsum(self._cell_mass(end) * joint[end, :end, None], axis=0)
         weight = np.repeat(weight, self._sizes, axis=0)
         shifted = (weight * inverse_probabilities(expit(self._origin[:, None] + self._middles))).sum(axis=2)
         return shifted + (1 - self.off_probability) * inverse_probabilities(self.confidence)
+
+    def _cell_mass(self, end: int) -> Floats:
+        """Return the posterior mass of each cell in the segments with this end, if they are off, (end, n_cells)."""
+        return np.exp(self._shifted[end] - self._shifted[:end] + self._log_prior - self._log_slab[end, :end, None])
 
     def gap_sums(self, mass: Floats) -> GapSums:
         """Return the moments of the sum over bins of `mass` times the absolute gap, on a finer grid."""
@@ -131,17 +123,14 @@ class Segments:
 
     def _gap_sums(self, mass: Floats) -> GapSums:
         shift = self._middles.copy()
-        shift[self._middle] += (
-            0.5 * np.diff(self._edges)[self._middle] / (1 + 1 / self.prior.shape)
-        )  # in the cell around 0, use the mean distance from 0 under the prior instead of the middle
+        # in the cell around 0, use the mean distance from 0 under the prior instead of the middle
+        shift[self._middle] += 0.5 * np.diff(self._edges)[self._middle] / (1 + 1 / self.prior.shape)
         gap = np.abs(expit(self._origin[:, None] + shift) - self.confidence[:, None])
         first, square = (self._cumulated(mass[:, None] * values) for values in (gap, gap**2))
         # by [end, start], if the segment is off: posterior means of S = sum(mass gap), of S^2, and of sum(mass gap^2)
         moments = np.zeros((3, self._blocks + 1, self._blocks + 1))
         for end in range(1, self._blocks + 1):
-            weight = np.exp(
-                self._shifted[end] - self._shifted[:end] + self._log_prior - self._log_slab[end, :end, None]
-            )
+            weight = self._cell_mass(end)
             total = first[end] - first[:end]
             moments[0, end, :end] = (weight * total).sum(axis=1)
             moments[1, end, :end] = (weight * total**2).sum(axis=1)
@@ -323,8 +312,7 @@ class Segments:
             parts.append((draw, start, at))
             more = start > 0
             draw, rate, at = draw[more], rate[more], start[more]
-        owner, starts, ends = (np.concatenate(values) for values in zip(*parts, strict=True))
-        return owner, starts, ends
+        return tuple(np.concatenate(values) for values in zip(*parts, strict=True))  # type: ignore[return-value]
 
     def _draw_shifts(self, start: Indices, end: Indices, rng: Generator) -> Floats:
         """Draw shifts of segments that are off: a cell by its posterior mass, then a point within it."""

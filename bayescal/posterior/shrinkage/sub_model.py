@@ -58,16 +58,12 @@ class SamplerWarning(UserWarning):
 class SubModelDraws(NamedTuple):
     """Draws of one sub-model."""
 
-    #: Accuracies, shape (n_draws, n_bins).
-    accuracy: Floats
+    accuracy: Floats  #: Accuracies, shape (n_draws, n_bins).
     #: Whether bins are off, that is, deviate from what the sub-model prescribes for all bins; of the same shape.
     off: Bools
-    #: The parameters of the sub-model, shape (n_draws,), with names from `PARAMETERS`.
-    parameters: dict[str, Floats]
-    #: Kish's effective number of importance draws.
-    effective: float
-    #: Share of the posterior mass that the integration did not resolve.
-    unfinished: float = 0.0
+    parameters: dict[str, Floats]  #: The parameters of the sub-model, shape (n_draws,), with names from `PARAMETERS`.
+    effective: float  #: Kish's effective number of importance draws.
+    unfinished: float = 0.0  #: Share of the posterior mass that the integration did not resolve.
 
     def warn_if_poor(self, name: str, probability: float) -> None:
         """Warn if the importance sample is poor, or if too much mass is unresolved."""
@@ -113,11 +109,12 @@ class SubModel(Protocol):
         """
 
     def parameter_means(self) -> dict[str, float]:
-        """Return the posterior means of the parameters."""
+        """Return the posterior means of the parameters; by default there are none that all bins have in common."""
+        return {}
 
 
 @dataclass(frozen=True, eq=False)
-class Exact:
+class Exact(SubModel):
     """Exact calibration; also used for every sub-model if there are no bins to describe."""
 
     confidence: Floats
@@ -140,10 +137,6 @@ class Exact:
     def inverse_predictive(self) -> Floats:
         """Return the inverse probabilities of the outcomes at the mean confidences."""
         return inverse_probabilities(self.confidence)
-
-    def parameter_means(self) -> dict[str, float]:
-        """Return an empty mapping: there are no parameters."""
-        return {}
 
 
 @dataclass(frozen=True, eq=False)

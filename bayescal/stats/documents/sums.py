@@ -5,7 +5,6 @@ from dataclasses import asdict, fields, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks, _files
 from bayescal._arrays import Array, Floats, Ints
@@ -20,8 +19,7 @@ from bayescal.stats.paired import PairedCounts
 from bayescal.stats.stored import bins_kinds, register_counts
 from bayescal.stats.sums import MOST_ROWS, by_bin, row_counts, unit_weights
 
-#: Bound of the rounding error of a sequential sum of 1e9 rows, relative to the sum of absolute values.
-ROUNDING = 1e-6
+ROUNDING = 1e-6  #: Bound of the rounding error of a sequential sum of 1e9 rows, relative to the sum of absolute values.
 TINY = float(np.finfo(np.float64).tiny)
 #: Sums of squared weights below `_rules.LARGEST_WEIGHT` over any number of rows are smaller; they can be added.
 LARGEST = 1e300
@@ -31,8 +29,7 @@ NEEDED = ("rows", "cells", "deviation", "deviation_sq", "losses")
 MAY_LACK = (*WEIGHTS, "log_losses", "clusters", "reading")
 #: Rounding (half a unit in the last place) can put a float16 confidence this far outside a bin with float64 edges.
 HALF_DIGIT = 2.0**-12
-#: Sums of losses that a document may lack.
-OPTIONAL = ("log_losses", "log_loss_difference")
+OPTIONAL = ("log_losses", "log_loss_difference")  #: Sums of losses that a document may lack.
 CLUSTERS = "clusters"
 _SUMS = [field.name for field in fields(ClusterSums) if field.name != "number"]
 _PAIRED = [field.name for field in fields(PairedClusters)]
@@ -41,9 +38,8 @@ _SYMMETRIC = ("rr", "nn", "nn_size")
 
 def integers(name: str, values: Any, shape: tuple[int, ...]) -> Ints:
     """Read JSON integers >= 0 of the given shape; 1.0 and true are not integers."""
-    return _array(name, values, shape, (int,), "integers >= 0 below 2^63", lambda v: 0 <= v <= MOST_ROWS).astype(
-        np.int64
-    )
+    array = _array(name, values, shape, (int,), "integers >= 0 below 2^63", lambda v: 0 <= v <= MOST_ROWS)
+    return array.astype(np.int64)
 
 
 def floats(name: str, values: Any, shape: tuple[int, ...]) -> Floats:
@@ -52,9 +48,7 @@ def floats(name: str, values: Any, shape: tuple[int, ...]) -> Floats:
     return _array(name, values, shape, (int, float), rule, lambda v: abs(v) <= LARGEST).astype(np.float64)
 
 
-def _array(
-    name: str, values: Any, shape: tuple[int, ...], kinds: tuple[type, ...], rule: str, holds: Any
-) -> NDArray[np.object_]:
+def _array(name: str, values: Any, shape: tuple[int, ...], kinds: tuple[type, ...], rule: str, holds: Any) -> Array:
     flat = [values]
     for length in shape:
         if not all(isinstance(part, list) and len(part) == length for part in flat):
@@ -97,9 +91,8 @@ def bins_document(bins: Bins) -> dict[str, Any]:
 
 def bins_from_document(document: Any) -> Bins:
     """Convert plain data to edges, with validation."""
-    kind, closed = (
-        (document.get("kind"), document.get("closed", "left")) if isinstance(document, Mapping) else (None, "left")
-    )
+    stated = document if isinstance(document, Mapping) else {}
+    kind, closed = stated.get("kind"), stated.get("closed", "left")
     _checks.one_of("bins.closed", closed, SIDES)
     if kind == "equal-width":
         _files.require_entries(document, ["kind", "number"], ["closed"], where="'bins'")
@@ -289,13 +282,12 @@ def require_log(name: str, losses: LossSums, counts: BinnedCounts) -> None:
         squared_mean = np.where(weight > 0, losses.total * (losses.total / weight), 0)
     room = ROUNDING * weight
     finite = losses.infinite == 0  # the weight of the other rows is unknown
-    within(
-        f"{name}.total", "lie within its bin", np.where(finite, weight * least, 0) - room, losses.total, losses.total
-    )
-    within(f"{name}.total", "lie within its bin", losses.total - room, weight * most, losses.total)
-    within(f"{name}.total", "fit `deviation`", np.where(finite, weight * jensen, 0) - room, losses.total, losses.total)
-    within(f"{name}.squares", "fit `total`", squared_mean - room, losses.squares, losses.squares)
-    within(f"{name}.squares", "fit `total`", losses.squares - room, losses.total * most, losses.squares)
+    total, squares = losses.total, losses.squares
+    within(f"{name}.total", "lie within its bin", np.where(finite, weight * least, 0) - room, total, total)
+    within(f"{name}.total", "lie within its bin", total - room, weight * most, total)
+    within(f"{name}.total", "fit `deviation`", np.where(finite, weight * jensen, 0) - room, total, total)
+    within(f"{name}.squares", "fit `total`", squared_mean - room, squares, squares)
+    within(f"{name}.squares", "fit `total`", squares - room, total * most, squares)
 
 
 def clusters_document(counts: BinnedCounts) -> dict[str, Any]:
@@ -383,11 +375,8 @@ def _require_sums(name: str, clusters: ClusterSums, counts: BinnedCounts) -> Non
     """Require sums over rows that are those of the counts."""
     weight = counts.weight.sum(axis=0)
     confidence = (counts.bins.midpoints * counts.weight + counts.deviation).sum(axis=0)
-    for key, expected in (
-        ("weight", weight),
-        ("weight_sq", counts.weight_sq),
-        ("residual", counts.weight[1] - confidence),
-    ):
+    expected_sums = {"weight": weight, "weight_sq": counts.weight_sq, "residual": counts.weight[1] - confidence}
+    for key, expected in expected_sums.items():
         values = getattr(clusters, key)
         room = ROUNDING * (counts.weight_sq if key == "weight_sq" else weight)
         within(f"{name}.{key}", "fit the sums of the bins", np.abs(values - expected), room, values)

@@ -14,16 +14,14 @@ from bayescal.data.engines import answers_of, dtypes_of, named_column, opened
 from bayescal.data.groups import is_missing
 from bayescal.data.reading import MOST_DECIMALS, NEAR, Reading, RowSums, precision
 from bayescal.stats._kernel import CellSums
+from bayescal.stats.bins import Bins
 from bayescal.stats.query import row_states
-from bayescal.stats.query.row_sums import Edges, Query, numpy_dtype, require_weight, rows_read, sums_of
+from bayescal.stats.query.row_sums import Query, numpy_dtype, require_weight, rows_read, sums_of
 from bayescal.stats.sums import sums_at
 
-#: Maximum number of classes whose pairs are counted, by one part of a query per pair.
-MOST_IN_PAIRS = 12
-#: Integers from here on are not exact as floats.
-LARGEST_LABEL = 2.0**53
-#: Names of the columns of the query, and of the arguments in messages.
-LABEL, WEIGHTS = "label", "weights"
+MOST_IN_PAIRS = 12  #: Maximum number of classes whose pairs are counted, by one part of a query per pair.
+LARGEST_LABEL = 2.0**53  #: Integers from here on are not exact as floats.
+LABEL, WEIGHTS = "label", "weights"  #: Names of the columns of the query, and of the arguments in messages.
 
 
 def class_sums(
@@ -69,7 +67,7 @@ class _ClassQuery:
     """Queries about all classes; picklable, for the workers of dask."""
 
     def __init__(
-        self, label: str, dtype: Any, columns: Mapping[Any, str], weights: str | None, bins: Edges, dtypes: list[Any]
+        self, label: str, dtype: Any, columns: Mapping[Any, str], weights: str | None, bins: Bins, dtypes: list[Any]
     ) -> None:
         self.label, self.columns, self.weights, self.bins, self.dtypes = label, columns, weights, bins, dtypes
         #: Sums by which rows are divided if they are 1 up to rounding; None if no row is divided.
@@ -77,10 +75,8 @@ class _ClassQuery:
         self.used = [label, *columns.values(), *([] if weights is None else [weights])]
         self.called = f"`label` (column {quoted(label)})"
         self.text = isinstance(dtype, nw.String | nw.Categorical | nw.Enum | nw.Object)
-        named = list(columns)
-        if self.text != all(isinstance(name, str) for name in named) or (
-            not self.text and not (dtype.is_numeric() or dtype == nw.Boolean)
-        ):
+        named, numbers = list(columns), dtype.is_numeric() or dtype == nw.Boolean
+        if self.text != all(isinstance(name, str) for name in named) or not (self.text or numbers):
             raise TypeError(
                 f"{self.called} has dtype {dtype}, but `probabilities` names the classes {quoted(named[:5])}: labels "
                 "and classes must be of one type."
@@ -140,11 +136,9 @@ class _ClassQuery:
         wrong = nw.when(nw.col("off") == 1).then(nw.col("total"))
         frame = self._prepared(frame).with_columns(total.alias("total")).with_columns(off)
         return frame.with_columns(wrong.alias("wrong")).select(
-            nw.len().cast(nw.Int64).alias("n"),
-            nw.col("off").sum(),
-            nw.col("wrong").min().alias("low"),
+            nw.len().cast(nw.Int64).alias("n"), nw.col("off").sum(), nw.col("wrong").min().alias("low"),
             nw.col("wrong").max().alias("high"),
-        )
+        )  # fmt: skip
 
     def rounding(self, frame: Any) -> Any:
         """Return how far sums are from 1, how many are, the range of entries, and how many have too many decimals."""
@@ -211,8 +205,7 @@ class _ClassQuery:
         cells = len(self.values) * len(self.bins)
         pair, total = np.array(table["pair"], dtype=np.int64), np.array(table["total"], dtype=np.float64)
         upper = sums_at(pair, total, cells * cells).reshape(cells, cells)
-        joint: Floats = upper + upper.T - np.diag(np.diag(upper))
-        return joint
+        return upper + upper.T - np.diag(np.diag(upper))
 
 
 def _clipped(p: nw.Expr) -> nw.Expr:
@@ -267,7 +260,13 @@ def _refuse_totals(table: dict[str, list[Any]], query: _ClassQuery) -> None:
         low, high = (np.array([v for v in table[name] if not is_missing(v)]) for name in ("low", "high"))
         span = float(low.min()), float(high.max())
         finding = Finding(
-            argument="probabilities", rule=rule.words, verb=rule.verb, unit="rows", count=count, size=size,
-            span=span, hint=_rules.divide_hint(None, max(abs(end - 1) for end in span)),
-        )  # fmt: skip
+            argument="probabilities",
+            rule=rule.words,
+            verb=rule.verb,
+            unit="rows",
+            count=count,
+            size=size,
+            span=span,
+            hint=_rules.divide_hint(None, max(abs(end - 1) for end in span)),
+        )
         raise InvalidRows(finding)

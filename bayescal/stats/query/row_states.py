@@ -15,9 +15,8 @@ OK, MISSING, INFINITE = 0, 1, 2
 OUTSIDE = 3  # confidence
 FRACTION, OTHER = 3, 4  # outcome
 NEGATIVE, TOO_LARGE = 3, 4  # weight
-#: Number of states of one column, which is the base of the number for all columns.
-KINDS = 5
-LARGEST_FLOAT = float(np.finfo(np.float64).max)
+KINDS = 5  #: Number of states of one column, which is the base of the number for all columns.
+LARGEST_FLOAT = float(np.finfo(np.float64).max)  #: Larger values are infinite; engines compare with it.
 
 
 def is_number(x: nw.Expr) -> nw.Expr:

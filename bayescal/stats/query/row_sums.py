@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, Protocol
+from typing import Any
 
 import narwhals as nw
 import numpy as np
 
 from bayescal import _checks, _rules
-from bayescal._arrays import Array, Floats, Ints
+from bayescal._arrays import Floats, Ints
 from bayescal._invalid import AllZero, Finding, InvalidRows, quoted
 from bayescal._rules import COMPLETE, LARGEST_WEIGHT, OVERSHOOT
 from bayescal.data.engines import answers_of, dtypes_of, named_column, names_of_columns, opened
@@ -23,28 +23,7 @@ from bayescal.stats.sums import row_counts, summed_by_key, sums_at, unit_weights
 
 #: Columns of the query with the losses of the kinds in `DIFFERENCES`.
 LOSSES = dict(zip(DIFFERENCES, "lg", strict=True))
-
-
-class Edges(Protocol):
-    """Properties of bins that the query uses."""
-
-    @property
-    def by_product(self) -> bool:
-        """Whether the bin of a confidence c is floor(c M), up to rounding."""
-
-    @property
-    def midpoints(self) -> Floats:
-        """Middle of each bin, shape (n_bins,)."""
-
-    def starts_as(self, dtype: Any) -> Array:
-        """First value of each bin in this dtype, and 1; shape (n_bins + 1,)."""
-
-    def __len__(self) -> int:
-        """Number of bins."""
-
-
-#: Key of the argument that names columns of labels, among the names of arguments.
-BY = "by"
+BY = "by"  #: Key of the argument that names columns of labels, among the names of arguments.
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +68,7 @@ class KeySums:
 
 
 def row_sums(
-    frame: Any, classifiers: Sequence[dict[str, str]], weights: str | None, by: list[str], bins: Edges, *, labels: str
+    frame: Any, classifiers: Sequence[dict[str, str]], weights: str | None, by: list[str], bins: Bins, *, labels: str
 ) -> KeySums:
     """Count and sum the rows of a frame of any engine."""
     source = opened(frame)
@@ -113,7 +92,7 @@ class Query:
     """Query that computes bins, deviations and one key per row, and sums by key; arguments as for `row_sums`."""
 
     def __init__(
-        self, classifiers: Sequence[dict[str, str]], weights: str | None, by: list[str], bins: Edges, dtypes: list[Any]
+        self, classifiers: Sequence[dict[str, str]], weights: str | None, by: list[str], bins: Bins, dtypes: list[Any]
     ) -> None:
         self.classifiers, self.weights, self.by, self.bins, self.dtypes = classifiers, weights, by, bins, dtypes
         self.labels = [f"by{i}" for i in range(len(by))]
@@ -131,10 +110,8 @@ class Query:
         """Select the columns under names of our own, which cannot clash, with numbers as float64."""
         chosen = [named_column(frame, name).alias(label) for name, label in zip(self.by, self.labels, strict=True)]
         for i, classifier in enumerate(self.classifiers):
-            chosen += [
-                named_column(frame, name).cast(nw.Float64).alias(f"{c}{i}")
-                for c, name in zip("zc", classifier.values(), strict=True)
-            ]
+            columns = zip("zc", classifier.values(), strict=True)
+            chosen += [named_column(frame, name).cast(nw.Float64).alias(f"{c}{i}") for c, name in columns]
         if self.weights is not None:
             chosen.append(named_column(frame, self.weights).cast(nw.Float64).alias("w"))
         return frame.select(*chosen)
@@ -161,9 +138,8 @@ class Query:
         if not self.bins.by_product or edges.dtype == np.float16:
             at, mid = edges.astype(np.float64)[1:-1], self.bins.midpoints
             index = np.arange(len(mid), dtype=np.float64)
-            frame = frame.with_columns(
-                looked_up(c, at, index, eager).alias(b), looked_up(c, at, mid, eager).alias("mid")
-            )
+            columns = looked_up(c, at, index, eager).alias(b), looked_up(c, at, mid, eager).alias("mid")
+            frame = frame.with_columns(*columns)
             return frame.with_columns((c - nw.col("mid")).alias(d))
         size = len(self.bins)
         frame = frame.with_columns((c * float(size)).floor().cast(nw.Float64).alias(b))
@@ -280,7 +256,10 @@ def rows_read(
         key, cell = np.divmod(key, 2 * (size + 2))
         place = cell // 2 - 1
         confidence = list(query.classifiers[i])[1]
-        _warn(place, n, floats[f"low{i}"], floats[f"high{i}"], size, confidence, names[confidence])
+        clipped = (place < 0) | (place == size)
+        if clipped.any():
+            excess = max(-float(floats[f"low{i}"].min()), float(floats[f"high{i}"].max()) - 1)
+            row_states.warn_of_clipping(confidence, names[confidence], int(n[clipped].sum()), int(n.sum()), excess)
         index.insert(0, np.clip(place, 0, size - 1))
         outcome.insert(0, cell % 2)
     deviation, deviation_sq, loss_sq = ([floats[f"{kind}{i}"] for i in query.numbers] for kind in ("m", "q", "ll"))
@@ -293,9 +272,8 @@ def rows_read(
         none = np.zeros(len(n))
         infinite = {kind: floats["inf"] if loss == "g" else none for kind, loss in LOSSES.items()}
         differences = {kind: _loss_sums(floats[kind], floats[f"{kind}_sq"], infinite[kind]) for kind in DIFFERENCES}
-    return KeySums(
-        n, index, outcome, deviation, deviation_sq, loss_sq, log_losses, weight, weight_sq, most, groups, **differences
-    )
+    sums = index, outcome, deviation, deviation_sq, loss_sq, log_losses
+    return KeySums(n, *sums, weight, weight_sq, most, groups, **differences)
 
 
 def _loss_sums(total: Floats, squares: Floats, infinite: Floats) -> LossSums:
@@ -320,27 +298,15 @@ def _refuse(states: Ints, n: Ints, floats: dict[str, Floats], query: Query, name
         invalid.refuse_weights(2 * len(arguments), "weights")
 
 
-def _warn(place: Ints, n: Ints, low: Floats, high: Floats, size: int, argument: str, called: str) -> None:
-    clipped = (place < 0) | (place == size)
-    if clipped.any():
-        excess = max(-float(low.min()), float(high.max()) - 1)
-        row_states.warn_of_clipping(argument, called, int(n[clipped].sum()), int(n.sum()), excess)
-
-
 def _groups(columns: list[list[Any]], n: Ints, by: list[str], categories: list[Any] | None, argument: str) -> Groups:
     """Return the groups of the keys; refuse missing labels with their number of rows."""
     for name, column in zip(by, columns, strict=True):
         missing = np.fromiter(map(is_missing, column), bool, len(column))
         if missing.any():
-            count = int(n[missing].sum())
+            count, called = int(n[missing].sum()), f"`{argument}` (column {quoted(name)})"
             hint = "Rows are never dropped for you: give them a label of their own, or remove them."
-            entries: dict[str, Any] = {
-                "argument": argument,
-                "called": f"`{argument}` (column {quoted(name)})",
-                "hint": hint,
-            }
-            entries |= {"rule": COMPLETE.words, "verb": COMPLETE.verb}
-            raise InvalidRows(Finding(count=count, size=int(n.sum()), **entries))
+            rule: dict[str, Any] = {"rule": COMPLETE.words, "verb": COMPLETE.verb, "hint": hint}
+            raise InvalidRows(Finding(argument=argument, called=called, count=count, size=int(n.sum()), **rule))
     labels = np.empty((len(n), len(by)), dtype=object)
     for i, column in enumerate(columns):
         labels[:, i] = np.fromiter(column, dtype=object, count=len(n))

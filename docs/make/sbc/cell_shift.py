@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from twins.shift import quantities
 
 from bayescal.shift.class_frequencies_posterior import dirichlet
 from bayescal.shift.statistics import SCALES, CellShiftPosterior
-from bayescal.verify.twins.shift import quantities
 from sbc.control import Control, with_data, with_draws
 from sbc.ranks import NamedSimulator, Sampler
 

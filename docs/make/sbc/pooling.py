@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import xlog1py, xlogy
+from twins.pooling import CURVE, named, posterior_of, prior_of
 
 from bayescal.posterior.pooling.evidence import GroupBins
 from bayescal.posterior.pooling.posterior import PooledPosterior
 from bayescal.posterior.pooling.prior import ALONE, COMMON, PoolingPrior
-from bayescal.verify.twins.pooling import CURVE, lever, logit, named, posterior_of, prior_of
+from bayescal.verify.pooling_models import lever, logit
 from sbc.control import Control, with_data, with_draws
 from sbc.ranks import NamedSimulator, Sampler
 

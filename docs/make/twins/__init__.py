@@ -1,1 +1,1 @@
-"""PyMC twins of closed forms that no result has a public model for; `make verify` compares them."""
+"""Posteriors in closed form and in PyMC, with quantities under the same names; `make verify` compares them."""

@@ -16,8 +16,9 @@ from bayescal.shift.counts import ShiftCells, ShiftCounts
 from bayescal.shift.statistics import CellShiftPosterior
 from bayescal.stats.ordered import OrderedSums, merge_scores
 from bayescal.verify.named import Moments, below, by_name
-from bayescal.verify.twins import shift
-from bayescal.verify.twins.shift import CellShiftTwin, frequency_model
+from bayescal.verify.shift_models import frequency_model
+from twins import shift
+from twins.shift import CellShiftTwin
 
 if TYPE_CHECKING:
     import pymc as pm

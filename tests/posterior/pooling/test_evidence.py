@@ -6,10 +6,10 @@ from scipy.integrate import dblquad, quad
 from scipy.special import expit, softmax
 from scipy.stats import betabinom, binom, norm
 from twins.examples import few_groups
+from twins.pooling import CURVE
 
 import bayescal as bc
 from bayescal.posterior.pooling.evidence import GroupBins, Rows, deviations, log_likelihood
-from bayescal.verify.twins.pooling import CURVE
 
 BINS = few_groups()
 

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from scipy.special import expit, softmax
 from twins.examples import few_groups
+from twins.pooling import CURVE
 
 import bayescal as bc
 from bayescal.posterior.pooling import posterior
 from bayescal.posterior.pooling.evidence import GroupBins
 from bayescal.posterior.pooling.posterior import Alone, PooledPosterior, assigned, mixture
 from bayescal.posterior.pooling.prior import COMPLETE, DEVIATING, PARTIAL, PoolingPrior
-from bayescal.verify.twins.pooling import CURVE
 
 BINS = few_groups()
 CENTRE = np.array([CURVE])

@@ -5,13 +5,13 @@ import pytest
 from scipy.special import softmax
 from scipy.stats import dirichlet_multinomial, norm
 from twins.examples import few_groups
+from twins.pooling import CURVE
 
 from bayescal.posterior.pooling import evidence, sampling
 from bayescal.posterior.pooling.evidence import GroupBins, Rows
 from bayescal.posterior.pooling.posterior import PooledPosterior
 from bayescal.posterior.pooling.prior import PoolingPrior
 from bayescal.posterior.pooling.sampling import draw_masses, precision_probabilities
-from bayescal.verify.twins.pooling import CURVE
 
 BINS = few_groups()
 CENTRE = np.array([CURVE])

@@ -19,6 +19,7 @@ RHO = (0.05, 0.15, 0.3, 0.5)
 MIDDLE = (np.arange(15) + 0.5) / 15
 
 
+@pytest.mark.slow
 def test_the_means_of_the_prior_that_are_documented(only):
     """Of the ECE over 15 bins, to the digits of the docstring; by draws of one's own, without the module.
 

@@ -12,8 +12,7 @@ from bayescal.posterior.shrinkage.compiled.functions import FARTHEST, beta, inne
 
 #: First radius of a lattice, in standard deviations, and the radius beyond which it no longer grows.
 RADIUS, LARGEST_RADIUS = 4.6, 20.0
-#: Log slopes are clipped to this value, so that slopes do not overflow.
-LARGEST_LOG_SLOPE = 30.0
+LARGEST_LOG_SLOPE = 30.0  #: Log slopes are clipped to this value, so that slopes do not overflow.
 
 
 @inner

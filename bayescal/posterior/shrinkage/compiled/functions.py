@@ -7,12 +7,10 @@ import numpy as np
 
 from bayescal._jit import compiled
 
-#: Logits are clipped to [-FARTHEST, FARTHEST], accuracies to [FLOOR, 1 - FLOOR].
-FARTHEST, FLOOR = 300.0, 1e-9
+FARTHEST, FLOOR = 300.0, 1e-9  #: Logits are clipped to [-FARTHEST, FARTHEST], accuracies to [FLOOR, 1 - FLOOR].
 #: For functions that only compiled functions call.
 inner = compiled(folder=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
-#: For functions that Python calls.
-outer = compiled(folder=True, no_cfunc_wrapper=True)
+outer = compiled(folder=True, no_cfunc_wrapper=True)  #: For functions that Python calls.
 
 
 class Problem(NamedTuple):

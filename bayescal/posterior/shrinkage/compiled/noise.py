@@ -6,12 +6,9 @@ import numpy as np
 
 from bayescal.posterior.shrinkage.compiled.functions import FLOOR, effective_size, inner, search, systematic, weights_of
 
-#: As in the parent package's `noise`.
-LARGEST, HOPELESS, ROUNDS = 1.25, 14.0, 12
-#: Log of B(1/2, 10).
-LOG_BETA = lgamma(0.5) + lgamma(10.0) - lgamma(10.5)
-#: Kinds of grid: noise of rate 1/2, noise of any rate, noise of one bin at an end.
-HALF, ANY, END = 0, 1, 2
+LARGEST, HOPELESS, ROUNDS = 1.25, 14.0, 12  #: As in the parent package's `noise`.
+LOG_BETA = lgamma(0.5) + lgamma(10.0) - lgamma(10.5)  #: Log of B(1/2, 10).
+HALF, ANY, END = 0, 1, 2  #: Kinds of grid: noise of rate 1/2, noise of any rate, noise of one bin at an end.
 
 
 @inner

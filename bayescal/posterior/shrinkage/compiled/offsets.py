@@ -15,23 +15,16 @@ HOPELESS = 18.0
 
 
 class Offsets(NamedTuple):
-    """Prior constants and tables of one problem.
+    """Prior constants and tables of one problem."""
 
-    * `least`, `largest`, `rho`: as in `OffsetPrior`; `rounds`: number of grids
-    * `log_up` (n_amounts, n_bins): log likelihood ratio of each bin, off upwards against off downwards
-    * `log_off` (n_amounts, n_bins): log likelihood ratio of each bin, off against exact, averaged over directions
-    * `log_joint` (n_amounts, n_rho): log likelihood ratio of all bins
-    * `cumulative` (n_amounts * n_rho,): cumulative posterior weights
-    """
-
-    least: float
+    least: float  # as in `OffsetPrior`, and so the next two
     largest: float
     rho: np.ndarray
-    rounds: int
-    log_up: np.ndarray
-    log_off: np.ndarray
-    log_joint: np.ndarray
-    cumulative: np.ndarray
+    rounds: int  # number of grids
+    log_up: np.ndarray  # (n_amounts, n_bins) log likelihood ratio of each bin, off upwards against off downwards
+    log_off: np.ndarray  # (n_amounts, n_bins) the same, off against exact, averaged over directions
+    log_joint: np.ndarray  # (n_amounts, n_rho) log likelihood ratio of all bins
+    cumulative: np.ndarray  # (n_amounts * n_rho,) cumulative posterior weights
 
 
 @inner

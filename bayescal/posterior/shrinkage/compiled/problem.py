@@ -37,39 +37,25 @@ MOST_HALF, MOST_ANY = 180, 900
 
 
 class Dense(NamedTuple):
-    """Rules and tables of a drift with a dense residual.
+    """Rules and tables of a drift with a dense residual."""
 
-    * `sds`: prior standard deviations of the intercept and the log slope
-    * `kappa`, `log_weight`: quadrature rule over the tau of the residual
-    * `rise_n` (n_taus, n_bins): ``rise(kappa, n)``
-    * `by_tau` (n_taus, 6): log mass without drift; frame of the drift (t0, s0, lever, sd_t, sd_s)
-    * `nodes` (nodes, 6): t, s, log density, radius, log mass, index of tau
-    """
-
-    sds: tuple
-    kappa: np.ndarray
-    log_weight: np.ndarray
-    rise_n: np.ndarray
-    by_tau: np.ndarray
-    nodes: np.ndarray
+    sds: tuple  # prior standard deviations of the intercept and the log slope
+    kappa: np.ndarray  # nodes of the quadrature rule over the tau of the residual
+    log_weight: np.ndarray  # their log weights
+    rise_n: np.ndarray  # (n_taus, n_bins) ``rise(kappa, n)``
+    by_tau: np.ndarray  # (n_taus, 6) log mass without drift; frame of the drift (t0, s0, lever, sd_t, sd_s)
+    nodes: np.ndarray  # (nodes, 6) t, s, log density, radius, log mass, index of tau
 
 
 class Drift(NamedTuple):
-    """Rules and tables of the sub-models with a drift.
+    """Rules and tables of the sub-models with a drift."""
 
-    * `sds`: prior standard deviations of the intercept and the log slope
-    * `dense`, `small`: with a dense residual, and under small errors
-    * `smooth` (nodes, 4): t, s, log density, radius
-    * `sparse` (nodes, 8): t, s, low t, low s, width t, width s, log density, log mass
-    * `rule`: Gauss-Legendre nodes and weights, and the matrix that gives the last two Legendre coefficients
-    """
-
-    sds: tuple
-    dense: Dense
-    small: Dense
-    smooth: np.ndarray
-    sparse: np.ndarray
-    rule: tuple
+    sds: tuple  # prior standard deviations of the intercept and the log slope
+    dense: Dense  # with a dense residual
+    small: Dense  # under small errors
+    smooth: np.ndarray  # (nodes, 4) t, s, log density, radius
+    sparse: np.ndarray  # (nodes, 8) t, s, low t, low s, width t, width s, log density, log mass
+    rule: tuple  # Gauss-Legendre nodes and weights, and the matrix that gives the last two Legendre coefficients
 
 
 class Noise(NamedTuple):
@@ -83,49 +69,35 @@ class Noise(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Working arrays for draws.
+    """Working arrays for draws."""
 
-    * `weight`: one entry per draw or node; `index`, `one`, `two`, `three`: one per draw
-    * `of_bins`: one entry per bin
-    * `eta`, `odds`: (draw, bin); `product`: (draw, rho)
-    """
-
-    weight: np.ndarray
-    index: np.ndarray
+    weight: np.ndarray  # one entry per draw or node
+    index: np.ndarray  # one entry per draw, as in the next three
     one: np.ndarray
     two: np.ndarray
     three: np.ndarray
-    of_bins: np.ndarray
-    eta: np.ndarray
+    of_bins: np.ndarray  # one entry per bin
+    eta: np.ndarray  # (draw, bin), as `odds`
     odds: np.ndarray
-    product: np.ndarray
+    product: np.ndarray  # (draw, rho)
 
 
 class Integration(NamedTuple):
-    """Results of the integration that are needed for draws.
+    """Results of the integration that are needed for draws."""
 
-    * `frame`: frame of the drift without residual
-    * `smooth`, `dense`, `sparse`, `small`: numbers of nodes in the tables of `Drift`, or -1 if they do not fit
-    * `unfinished`: unresolved shares of the mass under the sub-models with drift, in this order
-    * `cells`, `middle`: number of cells of the grid of shifts (-1 if they do not fit), index of the cell around 0
-    * `low`, `high`: ends of the grid of log amounts
-    * `half`, `any_rate`: number and width of the cells of the grids of noise
-    * `ends`: the same for the first and then the last bin, 0 cells if the bin is not crowded
-    """
-
-    frame: tuple
-    smooth: int
+    frame: tuple  # frame of the drift without residual
+    smooth: int  # number of nodes in the table of `Drift`, or -1 if they do not fit; so the next three
     dense: int
     sparse: int
     small: int
-    unfinished: tuple
-    cells: int
-    middle: int
-    low: float
+    unfinished: tuple  # unresolved shares of the mass under the sub-models with drift, in this order
+    cells: int  # number of cells of the grid of shifts, -1 if they do not fit
+    middle: int  # index of the cell around 0
+    low: float  # ends of the grid of log amounts
     high: float
-    half: tuple
+    half: tuple  # number and width of the cells of the grids of noise
     any_rate: tuple
-    ends: tuple
+    ends: tuple  # the same for the first and then the last bin, 0 cells if the bin is not crowded
 
 
 class Out(NamedTuple):

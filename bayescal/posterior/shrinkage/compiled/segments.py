@@ -13,41 +13,28 @@ from bayescal.posterior.shrinkage.compiled.functions import add_exp, expit, inne
 #: As in the parent package's `segments`, but with fewer quadrature points over tau (SCALES) and fewer points for the
 #: spacing (in `many`).
 LARGEST_SHIFT, FINENESS, COARSEST, EVEN, REACH, LARGEST_RATE = 10.0, 0.4, 0.06, 0.5, 9.0, 0.9
-FARTHEST_ORIGIN = 9.21
-SCALES = 24
+FARTHEST_ORIGIN, SCALES = 9.21, 24
 
 
 class Runs(NamedTuple):
-    """Prior constants and tables of one problem.
+    """Prior constants and tables of one problem."""
 
-    * `changes`, `off`, `shape`, `largest_scale`: as in `SegmentPrior`
-    * `place`, `density`: points on one side of 0, and the number of cells between the first point and each
-    * `side`, `edges`: edges of the cells on one side of 0, and of all cells
-    * `log_prior`: log prior mass of each cell, given that the segment is off
-    * `shifted` (n_bins + 1, n_cells): row b is the log likelihood ratio of a shift against 0, summed over bins before b
-    * `log_slab`: log likelihood ratio of each segment, off against exact
-    * `links` [rate, end, start]: log of the prior probability of a segment, given its start, times its likelihood ratio
-    * `forward` [rate, end]: log of the sum over all segmentations of the bins before `end`
-    * `backward` [rate, end, start]: cumulative probability of the start, given the end
-    * `cumulative` [end, start, cell]: cumulative posterior mass of the cells, if `filled` [end, start]
-    """
-
-    changes: np.ndarray
+    changes: np.ndarray  # as in `SegmentPrior`, and so the next three
     off: float
     shape: float
     largest_scale: float
-    place: np.ndarray
-    density: np.ndarray
-    side: np.ndarray
-    edges: np.ndarray
-    log_prior: np.ndarray
-    shifted: np.ndarray
-    log_slab: np.ndarray
-    links: np.ndarray
-    forward: np.ndarray
-    backward: np.ndarray
-    cumulative: np.ndarray
-    filled: np.ndarray
+    place: np.ndarray  # points on one side of 0
+    density: np.ndarray  # number of cells between the first point and each
+    side: np.ndarray  # edges of the cells on one side of 0
+    edges: np.ndarray  # edges of all cells
+    log_prior: np.ndarray  # log prior mass of each cell, given that the segment is off
+    shifted: np.ndarray  # (n_bins + 1, n_cells) log likelihood ratio of a shift against 0, summed over the bins before
+    log_slab: np.ndarray  # log likelihood ratio of each segment, off against exact
+    links: np.ndarray  # [rate, end, start] log of the prior probability of a segment, given its start, times its ratio
+    forward: np.ndarray  # [rate, end] log of the sum over all segmentations of the bins before `end`
+    backward: np.ndarray  # [rate, end, start] cumulative probability of the start, given the end
+    cumulative: np.ndarray  # [end, start, cell] cumulative posterior mass of the cells, if `filled`
+    filled: np.ndarray  # [end, start]
 
 
 @inner

@@ -25,27 +25,21 @@ class Slab(NamedTuple):
     """Table of the likelihood of each bin if it is off, and working arrays.
 
     Node i of bin b is the logit peak[b] + scale[b] sinh(step (i - half)).
-
-    * `kappa`, `log_weight`: quadrature rule over tau; `rise_n` (n_bins, n_taus): ``rise(kappa, n)``
-    * `log_slab` (n_bins, n_nodes): log-likelihood, relative to the binomial at k / n; NaN if not computed yet
-    * `by_tau` (n_bins, n_nodes, n_taus): cumulative posterior weights of tau, where `log_slab` is not NaN
-    * `eta`, `odds` (n_bins,): logits of the centres; log likelihood ratios of being off against not being off
-    * `product` (n_rho,): product over bins of the likelihood, divided by the larger of its values for off and not off
     """
 
     rho: np.ndarray
-    kappa: np.ndarray
+    kappa: np.ndarray  # nodes of the quadrature rule over tau
     log_weight: np.ndarray
-    rise_n: np.ndarray
+    rise_n: np.ndarray  # (n_bins, n_taus) ``rise(kappa, n)``
     peak: np.ndarray
     scale: np.ndarray
     step: float
     half: int
-    log_slab: np.ndarray
-    by_tau: np.ndarray
-    product: np.ndarray
-    eta: np.ndarray
-    odds: np.ndarray
+    log_slab: np.ndarray  # (n_bins, n_nodes) log-likelihood, relative to the binomial at k / n; NaN if not computed yet
+    by_tau: np.ndarray  # (n_bins, n_nodes, n_taus) cumulative posterior weights of tau, where `log_slab` is not NaN
+    product: np.ndarray  # (n_rho,) product over bins of the likelihood, divided by its larger value for off and not off
+    eta: np.ndarray  # (n_bins,) logits of the centres
+    odds: np.ndarray  # (n_bins,) log likelihood ratios of being off against not being off
 
 
 @inner

@@ -14,16 +14,13 @@ from bayescal._arrays import Floats
 from bayescal.posterior.beta_binomial import FARTHEST_LOGIT, log_binomial, log_ratio
 from bayescal.stats.log_odds import logit
 
-#: Mean confidences are clipped to this distance from 0 and 1 in x, which the slope multiplies.
-LEVERAGE_FLOOR = 1e-4
-#: Log slopes are clipped to this value, to avoid overflow of the slope.
-LARGEST_LOG_SLOPE = 30.0
+LEVERAGE_FLOOR = 1e-4  #: Mean confidences are clipped to this distance from 0 and 1 in x, which the slope multiplies.
+LARGEST_LOG_SLOPE = 30.0  #: Log slopes are clipped to this value, to avoid overflow of the slope.
 #: First radius of a lattice, in standard deviations. It grows by a quarter while too much mass is at the rim, until it
 #: exceeds FARTHEST_RADIUS.
 RADIUS = 5.8
 FARTHEST_RADIUS = 20.0
-#: Range of integration over the prior of the drift, in standard deviations.
-PRIOR_REACH = 6.0
+PRIOR_REACH = 6.0  #: Range of integration over the prior of the drift, in standard deviations.
 #: Nodes whose log mass is this far below the largest are left out; modes this far below need not be accurate.
 HOPELESS = 25.0
 

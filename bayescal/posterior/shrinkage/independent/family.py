@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import expit, logsumexp
@@ -19,6 +19,7 @@ from bayescal.posterior.shrinkage.sub_model import GapSums, SubModelDraws
 #: Nodes with a posterior mass below NEGLIGIBLE are left out of moments. Nodes are processed CHUNK at a time.
 NEGLIGIBLE = 1e-8
 CHUNK = 2000
+Integrated = tuple[integrated.BinLikelihoods, dict[str, integrated.IntegratedSubModel]]
 
 
 class _Gaps(NamedTuple):
@@ -74,9 +75,7 @@ def _dense_gaps(bins: integrated.BinLikelihoods, share: Floats, eta: Floats, kap
     return _Gaps(share, quick_absolute_gap(c, alpha, beta), squared_gap(c, alpha, beta))
 
 
-def _sparse_gaps(
-    bins: integrated.BinLikelihoods, share: Floats, eta: Floats, tables: list[Floats] | None
-) -> Iterator[_Gaps]:
+def _sparse_gaps(bins: integrated.BinLikelihoods, share: Floats, eta: Floats, tables: Any) -> Iterator[_Gaps]:
     """Yield moments of the gaps for each rho: averages over being off and not being off."""
     on_first, on_second = _centre_gaps(bins, eta)
     if tables is None:  # without drift, centres are where the absolute gap has its kink: do not interpolate
@@ -170,18 +169,6 @@ def off_probability(bins: integrated.BinLikelihoods, model: integrated.Integrate
     return np.sum([share @ off for share, off in _off_by_rho(bins, model.share, eta)], axis=0)
 
 
-def parameter_means(bins: integrated.BinLikelihoods, model: integrated.IntegratedSubModel) -> dict[str, float]:
-    """Return the posterior means of intercept, slope, tau and rho under one sub-model; a tau or rho it lacks is NaN."""
-    share, (a, s) = model.share, model.nodes.drift
-    tau = rho = float("nan")
-    if model.nodes.kappa is not None:
-        tau = float(share @ (1 / np.sqrt(1 + model.nodes.kappa)))
-    if model.residual == "sparse":
-        pairs = zip(bins.prior.rho, _off_by_rho(bins, share, bins.drifting.centre(a, s)), strict=True)
-        rho = sum(value * float(each.sum()) for value, (each, _) in pairs)
-    return {"intercept": float(share @ a), "slope": float(share @ np.exp(s)), "tau": tau, "rho": rho}
-
-
 @dataclass(frozen=True, eq=False)
 class IndependentBins:
     """All sub-models of the family given (effective) rows, positives and mean confidences, integrated at first use."""
@@ -192,18 +179,16 @@ class IndependentBins:
     prior: ShrinkagePrior
 
     @cached_property
-    def coarse(self) -> tuple[integrated.BinLikelihoods, dict[str, integrated.IntegratedSubModel]]:
+    def coarse(self) -> Integrated:
         """Likelihoods and integrated sub-models, at the resolution for evidences and draws."""
         return self._integrate(integrated.COARSE)
 
     @cached_property
-    def fine(self) -> tuple[integrated.BinLikelihoods, dict[str, integrated.IntegratedSubModel]]:
+    def fine(self) -> Integrated:
         """Likelihoods and integrated sub-models, at the finer resolution for moments."""
         return self._integrate(integrated.FINE)
 
-    def _integrate(
-        self, resolution: integrated.Resolution
-    ) -> tuple[integrated.BinLikelihoods, dict[str, integrated.IntegratedSubModel]]:
+    def _integrate(self, resolution: integrated.Resolution) -> Integrated:
         prior = self.prior
         drifting = DriftingBins(self.n, self.k, self.confidence, prior.intercept_sd, prior.log_slope_sd)
         bins = integrated.BinLikelihoods(drifting, prior, resolution)
@@ -218,15 +203,18 @@ class IndependentSubModel:
     name: str
 
     @property
+    def _coarse(self) -> tuple[integrated.BinLikelihoods, integrated.IntegratedSubModel]:
+        return self.family.coarse[0], self.family.coarse[1][self.name]
+
+    @property
     def log_evidence(self) -> float:
         """Log marginal likelihood, relative to exact calibration."""
-        bins, models = self.family.coarse
-        return models[self.name].log_evidence - float(bins.drifting.log_likelihood(bins.drifting.logit))
+        bins, model = self._coarse
+        return model.log_evidence - float(bins.drifting.log_likelihood(bins.drifting.logit))
 
     def draw(self, count: int, rng: Generator) -> SubModelDraws:
         """Draw by importance sampling over the drift, with resampling."""
-        bins, models = self.family.coarse
-        model = models[self.name]
+        bins, model = self._coarse
         state, effective = draw(bins, model, count, rng)
         slope = np.exp(state.log_slope)
         parameters = {"intercept": state.intercept, "slope": slope, "tau": state.tau, "rho": state.rho}
@@ -239,22 +227,26 @@ class IndependentSubModel:
 
     def inverse_predictive(self) -> Floats:
         """Return the posterior mean of 1 / p for each cell; see `SubModel`."""
-        bins, models = self.family.coarse
-        return inverse_predictive(bins, models[self.name])
+        return inverse_predictive(*self._coarse)
 
     @property
     def off_probability(self) -> Floats:
         """Posterior probability that a bin deviates from the drift, shape (n_bins,)."""
-        bins, models = self.family.coarse
-        return off_probability(bins, models[self.name])
+        return off_probability(*self._coarse)
 
     def parameter_means(self) -> dict[str, float]:
-        """Return the posterior means of intercept, slope, tau and rho."""
-        bins, models = self.family.coarse
-        return parameter_means(bins, models[self.name])
+        """Return the posterior means of intercept, slope, tau and rho; a tau or rho that is no parameter is NaN."""
+        bins, model = self._coarse
+        share, (a, s) = model.share, model.nodes.drift
+        tau = rho = float("nan")
+        if model.nodes.kappa is not None:
+            tau = float(share @ (1 / np.sqrt(1 + model.nodes.kappa)))
+        if model.residual == "sparse":
+            pairs = zip(bins.prior.rho, _off_by_rho(bins, share, bins.drifting.centre(a, s)), strict=True)
+            rho = sum(value * float(each.sum()) for value, (each, _) in pairs)
+        return {"intercept": float(share @ a), "slope": float(share @ np.exp(s)), "tau": tau, "rho": rho}
 
     def importance(self, count: int) -> ImportanceSample | None:
         """Draw an importance sample of the drift with a fixed seed; None if the sub-model has no drift."""
-        bins, models = self.family.coarse
-        model = models[self.name]
+        bins, model = self._coarse
         return importance_sample(bins, model, count, np.random.default_rng(0)) if model.drift else None

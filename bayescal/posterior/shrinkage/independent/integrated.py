@@ -40,15 +40,13 @@ FIRST_CELL = 3.0
 #: HIDDEN_BY_CHANCE sqrt(n_bins). The bound evaluates every bin at its own best point in the cell, so
 #: chance alone makes it exceed the mass, by an amount that grows as sqrt(n_bins).
 HIDDEN, HIDDEN_BY_CHANCE = 14.0, 2.0
-#: Maximum number of rounds of halving, and of cells integrated before halving stops.
+#: Maximum numbers of rounds of halving, and of cells before halving stops.
 MOST_ROUNDS = 80
 MOST_CELLS = 3000
-#: A tau has no lattice if its approximate log posterior mass is this far below the largest.
-NEGLIGIBLE = 15.0
+NEGLIGIBLE = 15.0  #: A tau has no lattice if its approximate log posterior mass is this far below the largest.
 #: Largest step in log tau between lattices of a dense residual; `_sparsest` determines whether a smaller one is needed.
 SMOOTH_STEP = 0.3
-#: Number of points times bins per batch, so that temporary arrays stay in the cache.
-CACHED = 50_000
+CACHED = 50_000  #: Number of points times bins per batch, so that temporary arrays stay in the cache.
 #: Largest number of bins whose likelihoods are multiplied before taking the log, each divided by the larger of its
 #: values for off and not off; and the exponent of ten below which such a product must not fall.
 BLOCK, LEAST_EXPONENT = 100, -300
@@ -75,10 +73,8 @@ class Cells(NamedTuple):
         middle_t = np.where(along_t, (self.low_t + self.high_t) / 2, self.high_t)
         middle_s = np.where(along_t, self.high_s, (self.low_s + self.high_s) / 2)
         near = Cells(self.low_t, middle_t, self.low_s, middle_s)
-        far = Cells(
-            np.where(along_t, middle_t, self.low_t), self.high_t, np.where(along_t, self.low_s, middle_s), self.high_s
-        )
-        return _joined([near, far])
+        low_t, low_s = np.where(along_t, middle_t, self.low_t), np.where(along_t, self.low_s, middle_s)
+        return _joined([near, Cells(low_t, self.high_t, low_s, self.high_s)])
 
     @property
     def log_area(self) -> Floats:
@@ -224,25 +220,19 @@ def _nodes(frame: Frame, cells: Cells, log_density: Floats) -> Nodes:
 class Resolution(NamedTuple):
     """Step sizes of the quadrature rules."""
 
-    #: Step of the lattice of the drift without residual, in standard deviations.
-    drift: float = 0.5
+    drift: float = 0.5  #: Step of the lattice of the drift without residual, in standard deviations.
     #: Step of the lattices of the drift under a dense residual, one per tau, in standard deviations.
     dense_drift: float = 1.25
     #: Step of the tau of a dense residual, in units of 1 / sqrt(2 n_bins), its approximate posterior sd in log tau.
     tau: float = 1.7
-    #: Step of the tau of a bin that is off under a sparse residual, in log tau.
-    slab_tau: float = 0.45
-    #: Step between the nodes of `SlabTable`, in its transformed coordinate.
-    table: float = 0.22
+    slab_tau: float = 0.45  #: Step of the tau of a bin that is off under a sparse residual, in log tau.
+    table: float = 0.22  #: Step between the nodes of `SlabTable`, in its transformed coordinate.
     #: Tolerated error of a cell over the drift under a sparse residual, relative to the marginal likelihood.
     tolerance: float = 3e-5
-    #: Whether to halve all of these cells once more, in both directions, at the end.
-    cells_once_more: bool = False
+    cells_once_more: bool = False  #: Whether to halve all of these cells once more, in both directions, at the end.
 
 
 COARSE = Resolution()
-
-
 #: For moments: the absolute gap has a kink at 0, where rules for smooth functions converge slowly.
 FINE = Resolution(0.08, 0.5, 0.9, 0.2, 0.1, 1e-6, True)
 
@@ -301,11 +291,9 @@ class BinLikelihoods:
         smaller = np.exp(-np.abs(odds))
         on, off = np.where(odds > 0, smaller, 1.0), np.where(odds > 0, 1.0, smaller)
         starts = np.arange(0, eta.shape[-1], self._block)
-        columns = [
-            np.log(np.multiply.reduceat((1 - rho) * on + rho * off, starts, axis=-1)).sum(axis=-1)
-            for rho in self.prior.rho
-        ]
-        return np.stack(columns, axis=-1) + (top.sum(axis=-1) - np.log(len(columns)))[..., None], odds
+        products = (np.multiply.reduceat((1 - rho) * on + rho * off, starts, axis=-1) for rho in self.prior.rho)
+        by_rho = np.stack([np.log(product).sum(axis=-1) for product in products], axis=-1)
+        return by_rho + (top.sum(axis=-1) - np.log(len(self.prior.rho)))[..., None], odds
 
     @cached_property
     def _block(self) -> int:
@@ -324,10 +312,8 @@ class BinLikelihoods:
 class IntegratedSubModel:
     """One sub-model after integration: nodes over its parameters and their posterior masses."""
 
-    #: Whether intercept and slope are free.
-    drift: bool
-    #: How bins deviate from the drift: "none", "dense" or "sparse".
-    residual: str
+    drift: bool  #: Whether intercept and slope are free.
+    residual: str  #: How bins deviate from the drift: "none", "dense" or "sparse".
     nodes: Nodes
     #: Share of the mass that is not resolved: at the rim of a lattice, or in cells that did not converge.
     unfinished: float = 0.0
@@ -348,17 +334,16 @@ def integrate(bins: BinLikelihoods) -> dict[str, IntegratedSubModel]:
     drifting, resolution, rule = bins.drifting, bins.resolution, bins.dense_rule
     still = drifting.logit[None]
     frame, _ = find_modes(drifting, None)
-    makers = {
-        "logistic": lambda: IntegratedSubModel(True, "none", *_smooth_nodes(bins, frame)),
-        "dense": lambda: IntegratedSubModel(
-            False, "dense", _still(drifting.log_likelihood(still, rule.kappa[:, None]) + rule.log_weight, rule.kappa)
-        ),
-        "sparse": lambda: IntegratedSubModel(False, "sparse", _still(bins.log_likelihood(still, "sparse", None))),
-        "logistic_dense": lambda: IntegratedSubModel(True, "dense", *_dense_nodes(bins)),
+    step, alone = bins.step * resolution.drift, np.zeros(1)
+    makers: dict[str, Callable[[], tuple[Any, ...]]] = {
+        "logistic": lambda: lattice(drifting, frame, step=step, rim_share=1e-7, kappa=None, log_weight=alone),
+        "dense": lambda: (_still(bins.log_likelihood(still, "dense", rule.kappa) + rule.log_weight, rule.kappa),),
+        "sparse": lambda: (_still(bins.log_likelihood(still, "sparse", None)),),
+        "logistic_dense": lambda: _dense_nodes(bins),
     }
     last = next(name for name in SUB_MODELS if name not in makers)  # refined relative to the best of the others
     wanted = SUB_MODELS if last in bins.prior.sub_models else bins.prior.sub_models
-    models = {name: make() for name, make in makers.items() if name in wanted}
+    models = {name: IntegratedSubModel(*SUB_MODELS[name], *makers[name]()) for name in makers if name in wanted}
     if last not in wanted:
         return models
     nodes = adaptive_nodes(
@@ -369,19 +354,13 @@ def integrate(bins: BinLikelihoods) -> dict[str, IntegratedSubModel]:
         floor=max(model.log_evidence for model in models.values()) - drifts.HOPELESS / 2,
         again=resolution.cells_once_more,
     )
-    return models | {last: IntegratedSubModel(True, "sparse", *nodes)}
+    return models | {last: IntegratedSubModel(*SUB_MODELS[last], *nodes)}
 
 
 def _still(log_likelihood: Floats, kappa: Floats | None = None) -> Nodes:
     """Make one node per tau, or a single node, of a sub-model without drift."""
     zero = np.zeros(len(log_likelihood))
     return Nodes(zero, zero, zero, zero, zero, zero, Frame(*[zero] * 5), log_likelihood, log_likelihood, kappa)
-
-
-def _smooth_nodes(bins: BinLikelihoods, frame: Frame) -> tuple[Nodes, float]:
-    """Make one lattice over a drift without residual."""
-    step = bins.step * bins.resolution.drift
-    return lattice(bins.drifting, frame, step=step, rim_share=1e-7, kappa=None, log_weight=np.zeros(1))
 
 
 def _dense_nodes(bins: BinLikelihoods) -> tuple[Nodes, float]:

@@ -16,8 +16,6 @@ from bayescal.posterior.beta_binomial import FARTHEST_LOGIT, log_binomial, log_r
 WINDOW = 6
 PLACES = np.arange(WINDOW) - (WINDOW - 1) / 2
 TO_COEFFICIENTS = np.linalg.inv(np.vander(PLACES, increasing=True))
-
-
 #: First node of the rule over tau, in its transformed coordinate; the mass below it is less than 1e-6.
 FIRST_NODE = -2.5
 

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from scipy import stats
 from scipy.special import expit, logit
+from twins.shift import LabelShiftTwin
 
 import bayescal as bc
-from bayescal.verify.twins.shift import SUB_MODEL, LabelShiftTwin
+from bayescal.verify.shift_models import SUB_MODEL
 
 pytest.importorskip("pymc")
 

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from scipy import optimize
 from scipy.special import expit
+from twins.clinical import RecalibrationTwin, bisected
 
 from bayescal import LogitCounts
 from bayescal.clinical.slope.posterior import recalibration_posterior
 from bayescal.verify import chains as module
 from bayescal.verify.chains import agreement
-from bayescal.verify.twins.clinical import RecalibrationTwin, bisected
 
 pytestmark = pytest.mark.slow
 

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from scipy.special import expit, logsumexp
 from scipy.stats import binom, norm
+from twins.clinical import SmoothCurveTwin
 from twins.examples import simulated_curve
 
+from bayescal.verify.clinical_models import components, components_of
 from bayescal.verify.named import Moments
-from bayescal.verify.twins.clinical import SmoothCurveTwin, components
 
 pytestmark = pytest.mark.slow
 
@@ -29,7 +30,7 @@ def test_the_density_of_the_pymc_model():
     model = TWIN.model()
     rng = np.random.default_rng(1)
     z = rng.standard_normal(8)
-    counts, (names, share, matrix) = POSTERIOR.counts, TWIN._components
+    counts, (names, share, matrix) = POSTERIOR.counts, components_of(POSTERIOR)
     n, k, c = counts.effective_n, counts.effective_k, POSTERIOR.confidence
     rates = np.vstack([c, expit(np.log(c / (1 - c)) + matrix @ z)])
     log_likelihood = binom.logpmf(np.round(k), n, rates).sum(axis=1)
@@ -49,12 +50,12 @@ def test_the_density_of_the_pymc_model():
 
 def test_quantities_of_chains_and_of_the_posterior_have_the_same_names(monkeypatch):
     """Chains that stand still at one z: rates are those of the drawn components."""
-    matrix = TWIN._components[2]
+    matrix = components_of(POSTERIOR)[2]
     z = np.full((50, 8), 0.3)
     probability = np.zeros((50, 76))
     probability[:25, 0] = probability[25:, 7] = 1
     chains = {"z": z, "probability": probability, "rate": np.ones((50, 6))}
-    monkeypatch.setattr("bayescal.verify.twins.clinical.by_name", lambda tree, names: chains)
+    monkeypatch.setattr("twins.clinical.by_name", lambda tree, names: chains)
     found, own = TWIN.of_pymc(None), TWIN.of_closed_form(100, np.random.default_rng(1))
     assert found.keys() == own.keys()
     assert (found["ici"][:25] == 0).all()

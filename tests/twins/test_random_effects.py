@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-
-from bayescal.verify.twins.pooling import RandomEffectsTwin
+from twins.pooling import RandomEffectsTwin
 
 pytestmark = pytest.mark.slow
 

@@ -5,8 +5,7 @@ import pytest
 from scipy.special import expit
 from scipy.stats import betabinom, binom
 from twins.examples import few_groups
-
-from bayescal.verify.twins.pooling import CURVE, PoolingTwin, prior_of
+from twins.pooling import CURVE, PoolingTwin, prior_of
 
 pytestmark = pytest.mark.slow
 
