@@ -154,6 +154,7 @@ CALLS = {
     "class_priors": lambda r: bc.class_priors(r.label, r.matrix, r.matrix[::-1], **FAST),
     "class_priors_counts": lambda r: bc.class_priors_counts(shift(r), **FAST),
     "clinical_summary": lambda r: bc.clinical_summary(r.y, r.p, [0.1, 0.5], **r.weights, **FAST),
+    "clinical.summary, groups": lambda r: bc.clinical.summary(r.y, r.p, [0.5], by=r.g, **FAST),
     "compare": lambda r: bc.compare(r.y, {"a": r.p, "b": r.q}, **r.weights, **FAST),
     "compare_counts": lambda r: bc.compare_counts({("a", "b"): paired(r)}, **FAST),
     "compare_independent": lambda r: bc.compare_independent(

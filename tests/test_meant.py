@@ -75,6 +75,8 @@ RESULTS = {
     "SurvivalHorizons": bc.evaluate_survival(TIMES, Y, np.column_stack([P / 2, P]), horizon=[5, 10], **FAST),
     "Draws": bc.evaluate(Y, P, **FAST).ece,
     "GroupedRecalibration": bc.recalibration(Y, P, by=SITE, **FAST),
+    "GroupedClinicalSummary": bc.clinical.summary(Y, P, by=SITE, **FAST),
+    "NewCentre": bc.clinical.recalibration(Y, P, by=SITE, **FAST).new_centre(),
     "GroupedNetBenefit": bc.decisions.net_benefit(Y, MODELS, [0.2, 0.5], by=SITE, **FAST),
     "ScoreComparison": bc.scores.compare(LABELS, {"a": MATRIX, "b": MATRIX[::-1]}, **FAST),
     "MultiClassScore": bc.scores.multiclass_brier(LABELS, MATRIX),

@@ -46,6 +46,8 @@ def numbers_of(name):
         ("pooling", "pooling.json", "partial_pooling.md"),
         ("recalibration", "recalibration.json", "recalibration.md"),
         ("imputed", "imputed.json", "recalibration.md"),
+        ("new_centre", "new_centre.json", "recalibration.md"),
+        ("subgroups", "subgroups.json", "partial_pooling.md"),
         ("survival", "survival.json", "survival.md"),
         ("covariate_shift", "covariate_shift.json", "covariate_shift.md"),
         ("partly_observed", "partly_observed.json", "partly_observed.md"),

@@ -13,5 +13,7 @@ from .slope.analysis import recalibration as recalibration
 from .slope.analysis import recalibration_counts as recalibration_counts
 from .slope.counts import LogitCounts as LogitCounts
 from .slope.counts import logit_bins as logit_bins
+from .slope.new_centre import NewCentre as NewCentre
 from .slope.result import GroupedRecalibration as GroupedRecalibration
 from .slope.result import Recalibration as Recalibration
+from .subgroups import GroupedClinicalSummary as GroupedClinicalSummary

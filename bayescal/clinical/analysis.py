@@ -16,6 +16,7 @@ from bayescal.clinical.imputed import mixed_summary
 from bayescal.clinical.result import ClinicalSummary, ModelParts
 from bayescal.clinical.slope.analysis import recalibration_counts
 from bayescal.clinical.slope.counts import LogitCounts
+from bayescal.clinical.subgroups import GroupedClinicalSummary, summaries_by
 from bayescal.data.frames import same_rows
 from bayescal.data.imputations import imputed_sets
 from bayescal.data.predictions import Predictions, read_rows
@@ -40,11 +41,12 @@ def summary(
     binning: str = "equal-width",
     floor: float | None = None,
     weights: Any = None,
+    by: Any = None,
     draws: int = 4000,
     rng: Any = None,
     classes: Classes = None,
     logits: bool = False,
-) -> ClinicalSummary:
+) -> ClinicalSummary | GroupedClinicalSummary:
     """Summarise risk models: discrimination, calibration and clinical utility, with credible intervals.
 
     Parameters
@@ -63,12 +65,15 @@ def summary(
     floor : float, optional
         Keep probabilities at least this far from 0 and 1 for intercept and slope, as for `recalibration`. Rows that
         contradict a probability of 0 or 1 raise an error without it.
+    by : array-like, shape (n_rows,), optional
+        Group of each row, such as its hospital; for one model. All groups have the same bins.
 
     Returns
     -------
-    ClinicalSummary
+    ClinicalSummary or GroupedClinicalSummary
         The table, and the results of which it shows numbers: ``evaluation``, ``recalibration``, ``calibration_curve``
-        (logistic with fewer than 100 effective rows) and ``net_benefit``. Of imputations, it is also `Imputed`.
+        (logistic with fewer than 100 effective rows) and ``net_benefit``. A `GroupedClinicalSummary` if `by` is given.
+        Of imputations, it is also `Imputed`.
 
     Raises
     ------
@@ -109,6 +114,11 @@ def summary(
     arguments = locals()
     if sets := imputed_sets(y_true, y_prob):
         return of_imputations(summary, mixed_summary, sets, arguments)
+    if by is not None:
+        shared = {"bins": bins, "binning": binning, "floor": floor, "weights": weights, "draws": draws, "rng": rng}
+        return summaries_by(
+            summary, y_true, y_prob, by, thresholds=thresholds, classes=classes, logits=logits, **shared
+        )
     named, by_model = probabilities_by_model(y_prob)
     columns = {f"y_prob[{name!r}]" if named else "y_prob": p for name, p in by_model.items()}
     same_rows({"y_true": y_true, **columns, "weights": weights})

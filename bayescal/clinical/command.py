@@ -15,6 +15,9 @@ EXAMPLES = """\b
 [dim]two models on the same patients, with names of your own[/]
   bayescal clinical patients.parquet --label died --prob Old=p1 \\
       --prob New=p2 --threshold 0.1 --html summary.html
+[dim]one model by hospital, with differences of the hospitals[/]
+  bayescal clinical patients.csv --label died --prob risk \\
+      --by site --html sites.html
 """
 
 

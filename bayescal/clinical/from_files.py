@@ -9,7 +9,7 @@ from typing import Any
 from bayescal import _render
 from bayescal._checks import one_scale
 from bayescal._invalid import RoundingWarning
-from bayescal.cli.columns import named_columns
+from bayescal.cli.columns import group_column, named_columns, refuse_column
 from bayescal.cli.command import Result
 from bayescal.cli.comparison import check_rows, of_columns
 from bayescal.cli.counts import holds_counts
@@ -20,6 +20,7 @@ from bayescal.clinical.analysis import summary as clinical_summary
 from bayescal.clinical.options import ClinicalQuestionOptions, RiskColumnOptions
 from bayescal.clinical.page import clinical_picture
 from bayescal.clinical.result import ClinicalSummary
+from bayescal.clinical.subgroups import GroupedClinicalSummary
 from bayescal.clinical.words import NO_THRESHOLDS
 from bayescal.data.files.matching import read_models
 from bayescal.data.files.predictions import ModelColumns
@@ -39,7 +40,7 @@ WORDS = {
 class SummarisedFiles(Result):
     """The clinical summary of files."""
 
-    summary: ClinicalSummary
+    summary: ClinicalSummary | GroupedClinicalSummary
     parameters: dict[str, Any]  # values of the options that give the same result again
     notes: Sequence[str]  # on the rows
 
@@ -56,6 +57,8 @@ class SummarisedFiles(Result):
 
     def sheets(self, width: int) -> list[_render.Sheet]:
         """Return the sheet of the summary."""
+        if isinstance(self.summary, GroupedClinicalSummary):
+            return [self.summary.sheet(whole=True)]
         return [self.summary.sheet(width=width)]
 
 
@@ -66,18 +69,26 @@ def clinical_of_files(
     models = _models(files, columns)
     keywords = keywords_of(clinical_summary, question, model)
     thresholds = _thresholds(keywords.pop("threshold", None))
-    rows = read_models(models, key=columns.key, weights=columns.weights, classes=parse_classes(columns.classes))
+    if columns.by is not None:
+        used = {each.prob: "the probabilities" for each in models.values()}
+        used |= {columns.label: "the labels", columns.weights: "the weights", columns.key: "the keys"}
+        refuse_column("by", columns.by, "groups", used)
+    how: dict[str, Any] = {"key": columns.key, "weights": columns.weights, "by": columns.by}
+    rows = read_models(models, classes=parse_classes(columns.classes), **how)
     first = next(iter(rows.values()))
     keywords |= {"classes": first.classes, "weights": first.weights, "logits": columns.logits}
     notes = check_rows(rows, models, columns.weights, keywords | {"target": "event"})
     with warnings_as_notes(first, {}) as more, warnings.catch_warnings():
         warnings.simplefilter("ignore", RoundingWarning)  # shown above, with the name of the column
         y_prob = {name: of_model.y_prob for name, of_model in rows.items()}
+        if columns.by is not None:
+            keywords["by"] = group_column(columns.by, first.group, keywords)
         summary = clinical_summary(first.y_true, y_prob, thresholds, **keywords)
     parameters = {
         "files": [file.name for file in files],
         **of_columns(columns, "models", models, rows, keywords),
         "threshold": thresholds,
+        **({} if columns.by is None else {"by": columns.by}),
         **{name: keywords[name] for name in ("bins", "binning", "floor", "draws")},
         "seed": keywords["rng"],
     }

@@ -23,6 +23,7 @@ class RiskColumnOptions(cli.Options):
         "With several files: column that identifies a row. Each key must occur exactly once in each file."
     )
     weights: str | None = cli.WEIGHTS()
+    by: str | None = cli.column("Column of groups, such as hospitals: a summary of each, and their differences.")
     classes: str | None = cli.column(
         "If labels are words: that of no event, then that of the event, as alive,dead.", "A,B"
     )

@@ -1,5 +1,6 @@
 """Pages and documents of the results of this folder, and the figure of a clinical summary."""
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -9,13 +10,22 @@ from bayescal import _packages, _render
 from bayescal._arrays import Figure
 from bayescal.clinical.curve.result import CalibrationCurve
 from bayescal.clinical.exact_tests import CalibrationTests
-from bayescal.clinical.plot import plot_calibration_curve, plot_recalibration, plot_risk_distributions
+from bayescal.clinical.grouped_plot import plot_subgroups
+from bayescal.clinical.plot import (
+    plot_calibration_curve,
+    plot_new_centre,
+    plot_recalibration,
+    plot_risk_distributions,
+)
 from bayescal.clinical.result import HEADER as CLINICAL_HEADER
 from bayescal.clinical.result import SIDE_BY_SIDE, ClinicalSummary
+from bayescal.clinical.slope.new_centre import NewCentre
 from bayescal.clinical.slope.result import Recalibration
+from bayescal.clinical.subgroups import MEASURES, OF_PAIRS, GroupedClinicalSummary
+from bayescal.clinical.words import WORDS
 from bayescal.decisions.page import decision_picture
 from bayescal.decisions.plot import plot_decision_curve
-from bayescal.report import page_content
+from bayescal.report import forest, page_content
 from bayescal.report.document import NO_PARAMETERS, PROB, Parameters, document, document_of, with_table
 from bayescal.report.plot import drawn_by_type
 from bayescal.report.tables import Table
@@ -28,6 +38,8 @@ PER_ROW = 3
 drawn_by_type.register(CalibrationCurve, plot_calibration_curve)
 drawn_by_type.register(Recalibration, plot_recalibration)
 drawn_by_type.register(ClinicalSummary, plot_decision_curve)
+drawn_by_type.register(GroupedClinicalSummary, plot_subgroups)
+drawn_by_type.register(NewCentre, plot_new_centre)
 
 
 def curve_picture(curve: CalibrationCurve, of: str = "") -> page_content.Picture:
@@ -36,11 +48,18 @@ def curve_picture(curve: CalibrationCurve, of: str = "") -> page_content.Picture
     return page_content.Picture(page_content.captioned("Calibration curve", of), draw)
 
 
-def clinical_picture(summary: ClinicalSummary) -> "Figure":
-    """Draw the calibration curve of each model, and last the decision curves of all, in rows of three."""
+def clinical_picture(summary: ClinicalSummary | GroupedClinicalSummary) -> "Figure":
+    """Draw the calibration curve of each model, and last the decision curves of all; of groups, each measure."""
     _packages.require("matplotlib")
     from matplotlib.figure import Figure
 
+    if isinstance(summary, GroupedClinicalSummary):
+        lines, height = len(MEASURES) // PER_ROW, 1.6 + forest.forest_height([*map(str, summary), "all rows"])
+        figure = Figure(figsize=(5.0 * PER_ROW, height * lines), layout="constrained")
+        places = figure.subplots(lines, PER_ROW).ravel()
+        for key, ax in zip(MEASURES, places, strict=True):
+            plot_subgroups(summary, ax, quantity=key)
+        return figure
     n = len(summary.models)
     columns = min(n + 1, PER_ROW)
     lines = -(-(n + 1) // columns)
@@ -134,3 +153,38 @@ def _(result: ClinicalSummary) -> page_content.Content:
         shown = [Table(_render.name(name), CLINICAL_HEADER, result.cells(name)) for name in result.models]
     rows = {**result[result.models[0]].evaluation._row_numbers(), "events": result.n_events}
     return page_content.Content("Clinical summary", sheet, shown, rows, pictures)
+
+
+@document_of.register
+def _(result: GroupedClinicalSummary, parameters: Parameters = NO_PARAMETERS) -> dict[str, Any]:
+    """Return also ``by``, ``without`` (groups without a summary), ``differences`` by measure, and ``overall``."""
+    differences = {key: result.differences(key, PROB) for key in MEASURES}
+    without = [{"group": label, "why": why} for label, why in result.without.items()]
+    more = {"by": result.name, "without": without, "differences": differences, "overall": document(result.overall)}
+    return {**with_table(result, parameters), **more}
+
+
+@page_content.content.register
+def _(result: GroupedClinicalSummary) -> page_content.Content:
+    sheet, of_all = result.sheet(whole=True), page_content.content(result.overall)
+    height = 1.4 + forest.forest_height([str(label) for label in (*result, "all rows")])
+    pictures = [
+        page_content.Picture(
+            page_content.capital(WORDS[key]),
+            partial(page_content.drawn, partial(plot_subgroups, result, quantity=key), page_content.WIDTH, height),
+        )
+        for key in MEASURES
+    ]
+    pairs = [Table(f"Differences: {WORDS[key]}", OF_PAIRS, result._pairs(key)) for key in MEASURES]
+    of_rows = [replace(each, title=f"All rows: {each.title.lower()}") for each in of_all.tables]
+    shown = [page_content.one_table("Groups", sheet), *(each for each in pairs if each.rows), *of_rows]
+    return page_content.Content("Clinical summary by group", sheet, shown, of_all.rows, [*pictures, *of_all.pictures])
+
+
+@page_content.content.register
+def _(result: NewCentre) -> page_content.Content:
+    sheet = result.sheet(whole=True)
+    draw = partial(page_content.drawn, partial(plot_new_centre, result), page_content.WIDTH, 5.4)
+    pictures = [page_content.Picture("Mean centre and new centre", draw)]
+    shown, rows = [page_content.one_table("Centres", sheet)], {"rows": result.counts.n_rows}
+    return page_content.Content("Calibration in a new centre", sheet, shown, rows, pictures)

@@ -1,6 +1,6 @@
 """The plots of a calibration curve, of the line of a recalibration, and of risks by outcome: records, then drawn."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ from bayescal._arrays import Axes, Floats
 from bayescal._meant import public
 from bayescal.clinical.curve.result import CELLS, CalibrationCurve
 from bayescal.clinical.result import ClinicalSummary
+from bayescal.clinical.slope.new_centre import NewCentre
 from bayescal.clinical.slope.result import Recalibration
 from bayescal.decisions.thresholds import as_thresholds
 from bayescal.report import diagram, drawing
@@ -138,8 +139,9 @@ def _draw(
     prob: float,
     titles: tuple[str, str],
     paragraphs: list[str],
+    outer: tuple[str, Floats, Floats] | None = None,
 ) -> "Axes":
-    """Draw a curve with its band against the diagonal, and the distribution of scores."""
+    """Draw a curve with its band against the diagonal, and the distribution of scores; `outer` is a wider band."""
     ax = drawing.axes_or_new(ax, figsize=(5.0, 6.0))  # says what to install if matplotlib is missing
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
@@ -166,6 +168,10 @@ def _draw(
         (Line2D([], [], color=main, linewidth=1.8), "posterior mean"),
         (Patch(**style), f"{100 * prob:g} % interval at each score"),
     ]
+    if outer is not None:
+        lighter = style | {"alpha": style["alpha"] / 2}
+        ax.fill_between(points.score, *outer[1:], zorder=1.5, gid="outer band", **lighter)
+        entries.append((Patch(**lighter), outer[0]))
     above = drawing.key_above(ax, entries, small=small)
     drawing.titled(ax, titles[small], [] if small else paragraphs, above=above, small=small)
     if small:
@@ -181,13 +187,19 @@ def _ici_with_interval(cv: CalibrationCurve, prob: float) -> tuple[str, str]:
     return f"ICI {mean}, {100 * prob:g} % interval [{low}, {high}]", f"ICI {mean} [{low}, {high}]"
 
 
-def recalibration_points(rc: Recalibration, prob: float = 0.95) -> CurvePoints:
-    """Compute the values that `plot_recalibration` draws, over the range of the probabilities between 0 and 1."""
+def recalibration_points(rc: Recalibration | NewCentre, prob: float = 0.95) -> CurvePoints:
+    """Compute the values that `plot_recalibration` draws, over the range of the probabilities between 0 and 1.
+
+    For a new centre, they have the prediction interval.
+    """
     logit = rc.counts.logit
     # half of the points are spread over probabilities, half over logits
     even = 1 / (1 + np.exp(-np.linspace(logit[0], logit[-1], OF_LINE // 2)))
     score = np.union1d(even, np.linspace(even[0], even[-1], OF_LINE // 2))
-    mean, low, high = rc.recalibrated(score, prob)
+    if isinstance(rc, NewCentre):
+        mean, _, _, low, high = rc.bands(score, prob)
+    else:
+        mean, low, high = rc.recalibrated(score, prob)
     binned = rc.counts.binned
     cell = np.minimum((binned.mean_confidence[binned.occupied] * CELLS).astype(np.intp), CELLS - 1)
     return points_of(score, mean, low, high, np.bincount(cell, binned.share[binned.occupied], CELLS))
@@ -250,6 +262,27 @@ def _slope_with_interval(rc: Recalibration, prob: float) -> str:
         mean, low, high = (_render.number(rows[key][each], 2) for each in ("mean", "low", "high"))
         words.append(f"{name} {mean} [{low}, {high}]".replace(" ", "\u00a0"))  # lines end between quantities
     return ", ".join(words)
+
+
+def plot_new_centre(
+    result: NewCentre,
+    ax: "Axes | None" = None,
+    *,
+    prob: float = 0.95,
+    color: Any = None,
+    reference_color: Any = None,
+    above_color: Any = None,
+    below_color: Any = None,
+) -> "Axes":
+    """Draw the line of the mean centre with its band, and the wider band that contains the rates of a new centre."""
+    wide = recalibration_points(result, prob := _checks.fraction("prob", prob))
+    mean, low, high, *new = result.bands(wide.score, prob)
+    points, row = replace(wide, mean=mean, low=low, high=high), result.table(prob)[1]
+    numbers = [_render.number(row[key], 2) for key in ("mean", "low", "high", "new_low", "new_high")]
+    title = "Slope {} [{}, {}], new centre [{}, {}]".format(*numbers)
+    outer = (f"{100 * prob:g} % interval of a new centre", *new)
+    colors = color, reference_color, above_color, below_color
+    return _draw(ax, points, colors, "event", prob, (title, title), [result.spec], outer)
 
 
 @dataclass(frozen=True, eq=False)

@@ -126,3 +126,14 @@ class RandomEffectsPosterior:
         width = sd[row, cell] + within * (sd[row, cell + 1] - sd[row, cell])
         population = center + width * rng.standard_normal(size)
         return population, spread, population + spread * rng.standard_normal(size)
+
+    def sets_given(self, mean: Floats, spread: Floats, rng: Generator) -> Floats:
+        r"""Draw the difference on each data set given draws of `sample`, (n_draws, n_problems, n_sets), jointly.
+
+        Given :math:`\mu` and :math:`\tau`, it is Normal with the mean :math:`\mu + \kappa (m_d - \mu)` and the variance
+        :math:`\kappa s_d^2`, where :math:`\kappa = \tau^2 / (\tau^2 + s_d^2)`.
+        """
+        between, mean = spread[..., None] ** 2, mean[..., None]
+        kept = between / np.maximum(between + self.error**2, np.finfo(np.float64).tiny)
+        center = mean + kept * (self.estimate - mean)
+        return np.asarray(center + np.sqrt(kept) * self.error * rng.standard_normal(center.shape))

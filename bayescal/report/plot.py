@@ -58,6 +58,8 @@ def plot(result: Any, ax: "Axes | None" = None, **options: Any) -> "Axes":
     - `CalibrationCurve`: `plot_calibration_curve`;
     - `Recalibration`, also of survival predictions: `plot_recalibration`;
     - `NetBenefit`, also of survival predictions, and `ClinicalSummary`: `plot_decision_curve`;
+    - `GroupedClinicalSummary`: a forest plot of the measure ``quantity=``, by default the AUC; `NewCentre`: the line of
+      the mean centre, its band, and the band of a new centre;
     - `LossRatio`: `plot_loss_ratio`; `SelectivePrediction`: `plot_selective`; `TopK`: `plot_top_k`;
     - what `Evaluation.worst_regret` returns: the regret at each threshold, with a simultaneous band if
       ``simultaneous=True``;

@@ -434,6 +434,10 @@ _PARTLY = (
     "the data do not identify the odds ratio of missing outcomes, so that its values keep equal weights, and rows are "
     "weighted. The known outcomes have one: `bayescal.pymc_model(result.known_only)`."
 )
+_NORMAL_LINES = (
+    "the likelihood of each centre is Normal, with moments of its own posterior. A centre has one, as in "
+    "`bayescal.pymc_model(by_centre[label])`."
+)
 #: Class of a result or posterior that has no model -> the reason and what has one, or a function that states them.
 WITHOUT: dict[str, str | Callable[[Any], str]] = {
     "bayescal.results.evaluations.Evaluations": _has_parts,
@@ -444,6 +448,8 @@ WITHOUT: dict[str, str | Callable[[Any], str]] = {
     "bayescal.clinical.imputed.MixedLines": "it mixes posteriors, and each of its `parts` has one.",
     "bayescal.results.sensitivity.Choices": _has_choices,
     "bayescal.clinical.result.ClinicalSummary": _summarises,
+    "bayescal.clinical.slope.new_centre.NewCentre": _NORMAL_LINES,
+    "bayescal.posterior.two_effects.TwoEffectsPosterior": _NORMAL_LINES,
     "bayescal.clinical.exact_tests.CalibrationTests": "it has P-values, which need no prior.",
     "bayescal.results.regret.WorstRegret": "it describes draws of an evaluation, `bayescal.pymc_model(evaluation)`.",
     "bayescal.results.scores.MultiClassScore": _SCORE,

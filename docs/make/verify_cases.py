@@ -26,6 +26,7 @@ from twins.net_benefit import NetBenefitTwin
 from twins.pooling import PoolingTwin, RandomEffectsTwin, prior_of
 from twins.selection import SelectionTwin
 from twins.survival import simulated_rows
+from twins.two_effects import TwoEffectsTwin
 
 import bayescal as bc
 from bayescal.clinical.slope.posterior import recalibration_posterior
@@ -100,6 +101,7 @@ def of_named_quantities() -> Iterator[Case]:
     cells = np.array([[1, 2, 2, 5, 4, 6], [14, 9, 7, 6, 4, 5]], float)
     yield Case("selective prediction", "65 rows in six cells", partial(SelectionTwin, cells))
     yield Case("random effects", "8 differences", random_effects_twin)
+    yield Case("two random effects", "6 centres", two_effects_twin)
     yield Case("survival curve of one bin", "132 simulated rows", simulated_rows)
     yield Case("smooth curve", "600 simulated rows", lambda: SmoothCurveTwin(simulated_curve()))
     yield Case("class frequencies from cells", "three classes in six cells", three_classes)
@@ -120,6 +122,14 @@ def random_effects_twin() -> RandomEffectsTwin:
     estimate = [0.031, -0.012, 0.048, 0.022, 0.067, 0.005, 0.018, -0.003]
     error = [0.012, 0.018, 0.009, 0.025, 0.015, 0.007, 0.030, 0.011]
     return RandomEffectsTwin(np.array(estimate), np.array(error), scale=0.05)
+
+
+def two_effects_twin() -> TwoEffectsTwin:
+    """Make the twin of the lines of six centres, whose estimates are correlated and of different precision."""
+    estimate = [[0.42, 0.61], [-0.15, 0.93], [0.10, 1.12], [0.65, 0.55], [0.22, 0.80], [-0.40, 1.05]]
+    sd, rho = np.array([[0.2, 0.15], [0.1, 0.2], [0.3, 0.25], [0.15, 0.1], [0.25, 0.2], [0.2, 0.3]]), 0.3
+    covariance = np.einsum("ja,jb->jab", sd, sd) * np.array([[1.0, rho], [rho, 1.0]])
+    return TwoEffectsTwin(np.array(estimate), covariance)
 
 
 def recalibration_twin(data: tuple[str, str]) -> RecalibrationTwin:

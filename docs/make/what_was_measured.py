@@ -43,6 +43,8 @@ PAGES = {
     "survival_clusters": "survival",
     "label_shift": "shift",
     "pooling": "partial_pooling",
+    "subgroups": "partial_pooling",
+    "new_centre": "recalibration",
     "classwise_means": "classwise",
     "classwise_pooled": "classwise",
     "bin_sensitivity": "choice_of_bins",
@@ -198,6 +200,16 @@ def _accuracies(part: str) -> tuple[Study, ...]:
 
 def _recalibration(quantity: str) -> Study:
     return Study("recalibration", {"quantity": quantity, "method": "weak"})
+
+
+def _new_centre(quantity: str, of: str) -> Study:
+    where = {"quantity": quantity, "of": of, "method": "two effects"}
+    return Study("new_centre", where, about="a new centre" if of == "new" else "the mean centre")
+
+
+def _subgroups(quantity: str) -> tuple[Study, ...]:
+    methods = ("each alone", "pooled")
+    return tuple(Study("subgroups", {"quantity": quantity, "method": method}, about=method) for method in methods)
 
 
 def _curve(quantity: str) -> Study:
@@ -573,6 +585,26 @@ INTERVALS = (
             Study("several_data_sets", share=lambda row: row["population"], about="mean of the population"),
             Study("several_data_sets", share=lambda row: row["new"], about="a new data set"),
         ),
+    ),
+    *(
+        Interval(f"new centre: {words}", prints, (_new_centre(quantity, "new"), _new_centre(quantity, "mean")))
+        for quantity, words, prints in (
+            ("slope", "slope", ("NewCentre",)),
+            ("intercept", "intercept", ()),
+            ("O/E", "observed / expected", ()),
+            ("ECE", "ECE of the line", ()),
+            ("curve", "band of the line", ()),
+        )
+    ),
+    *(
+        Interval(f"difference of subgroups: {quantity}", prints, _subgroups(quantity))
+        for quantity, prints in (
+            ("AUC", ("GroupedClinicalSummary",)),
+            ("Brier score", ()),
+            ("O/E", ()),
+            ("in the large", ()),
+            ("slope", ()),
+        )
     ),
     Interval(
         "mean rank over data sets",

@@ -67,3 +67,17 @@ def test_words_that_are_replaced_are_those_of_the_library():
 
 def test_example_of_thresholds():
     assert _thresholds(["0.2", "0.05,0.1"]) == [0.05, 0.1, 0.2]
+
+
+def test_groups_of_a_column(tmp_path):
+    """Integers stay integers; the column of the risks is no group."""
+    path = tmp_path / "patients.csv"
+    lines = [f"{y},{p!r},{i % 3}" for i, (y, p) in enumerate(zip(Y.tolist(), P.tolist(), strict=True))]
+    path.write_text("\n".join(["died,risk,site", *lines]))
+    done = summarised(path, label="died", prob=["risk"], by="site")
+    assert list(done.summary) == [0, 1, 2]
+    assert done.summary.name == done.parameters["by"] == "site"
+    assert done.sheets(80)[0].header[0] == "site"
+    assert done.contents()["plot"]().axes
+    with pytest.raises(ValueError, match=r"`by` must name a column of groups; 'risk' holds the probabilities"):
+        summarised(path, label="died", prob=["risk"], by="risk")

@@ -89,3 +89,14 @@ def test_equal_estimates_without_errors():
     )
     assert np.isfinite([mean, spread, new]).all()
     assert np.abs(mean).max() < 0.001
+
+
+def test_sets_given_the_population_are_shrunk_to_its_mean():
+    """By hand: precision-weighted means of estimate and population; exact sets keep their value, tau = 0 gives mu."""
+    posterior = RandomEffectsPosterior(np.array([[0.0, 1.0, 3.0]]), np.array([[1.0, 1.0, 0.0]]), 1.0)
+    mean, spread = np.full((100_000, 1), 2.0), np.full((100_000, 1), 0.5)
+    sets = posterior.sets_given(mean, spread, np.random.default_rng(1))[:, 0]
+    np.testing.assert_allclose(sets.mean(axis=0), [1.6, 1.8, 3.0], atol=0.01)
+    np.testing.assert_allclose(sets.var(axis=0), [0.2, 0.2, 0.0], atol=0.005)
+    same = posterior.sets_given(mean[:5], np.zeros((5, 1)), np.random.default_rng(1))[:, 0, :2]
+    np.testing.assert_allclose(same, 2.0)

@@ -11,6 +11,8 @@ from matplotlib.figure import Figure
 
 import bayescal as bc
 from bayescal._presented import Presented
+from bayescal.clinical.grouped_plot import plot_subgroups
+from bayescal.clinical.plot import plot_new_centre
 from bayescal.datasets.simulate import simulate
 from bayescal.report.sensitivity import plot_model_sensitivity
 
@@ -82,6 +84,11 @@ DRAWN = {
     ),
     "ImputedSummary": (lambda: bc.clinical.summary(Y, IMPUTED, 0.2, **FAST), bc.decisions.plot_decision_curve),
     "ImputedEvaluation": (lambda: bc.clinical.summary(Y, IMPUTED, **FAST).evaluation, bc.plot_reliability),
+    "GroupedClinicalSummary": (lambda: bc.clinical.summary(Y, P, by=HALVES, **FAST), plot_subgroups),
+    "NewCentre": (
+        lambda: bc.clinical.recalibration(Y, P, by=np.arange(400) % 3, **FAST).new_centre(),
+        plot_new_centre,
+    ),
     "LossRatio": (
         lambda: bc.decisions.loss_ratio(Y[:200], P[:200], Y[200:], P[200:], **FAST),
         bc.decisions.plot_loss_ratio,

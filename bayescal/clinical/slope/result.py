@@ -10,6 +10,7 @@ from bayescal import _checks, _presented, _render
 from bayescal._arrays import Floats
 from bayescal._meant import public
 from bayescal.clinical.slope.counts import LogitCounts
+from bayescal.clinical.slope.new_centre import NewCentre, new_centre_of
 from bayescal.clinical.slope.posterior import NAMES, RecalibrationPosterior
 from bayescal.data.columns import column, own_hints
 from bayescal.data.frames import to_array
@@ -320,6 +321,22 @@ class GroupedRecalibration(OfGroups[Recalibration]):
 
     def _badness(self, of_group: Recalibration) -> float:
         return abs(of_group.posterior.moments("slope")[0] - 1)
+
+    def new_centre(self, *, rng: Any = None) -> NewCentre:
+        """Predict the calibration in a new centre, if the groups are centres.
+
+        Parameters
+        ----------
+        rng : None, int, SeedSequence or Generator
+            Seed or generator; by default a seed of this result, so that equal calls give equal numbers.
+
+        Raises
+        ------
+        ValueError
+            If there are fewer than 3 groups.
+        """
+        rng = self.overall.shift_seed if rng is None else rng
+        return new_centre_of(self.groups, self.overall, self.name, rng, [])
 
     def sentence(self, prob: float = 0.95) -> str:
         """Return the smallest and the largest slope with their groups, and `Recalibration.sentence` of all rows."""
