@@ -32,7 +32,7 @@ def plot_subgroups(
     shown = [*((in_words(label, result.name), result[label]) for label in labels), ("all rows", result.overall)]
     names = [f"{_render.name(name)} ({each.n_events} of {each.n_rows})" for name, each in shown]
     values = [*(alone[label] for label in labels), measure_of(result.overall, quantity)]
-    rows = forest.forest(names, np.column_stack(values), prob)
+    rows = forest.forest(names, np.column_stack([np.asarray(each) for each in values]), prob)
     below = forest.forest(names[:-1], np.column_stack([pooled[label] for label in labels]), prob)
     ax = drawing.axes_or_new(ax, figsize=(6.0, 1.4 + forest.forest_height(names)))
     small, colours = drawing.is_small(ax, *forest.ROOM), drawing.palette(ax)

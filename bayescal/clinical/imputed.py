@@ -120,7 +120,7 @@ class ImputedEvaluation(Imputed[Evaluation], Evaluation):
 
     def table(self, prob: float = 0.95, *, estimands: Iterable[EstimandLike] | None = None) -> list[dict[str, Any]]:
         """Return the numbers as data: those of `Evaluation.table`, and missing_information."""
-        options = {"estimands": self._chosen(estimands)}
+        options: dict[str, Any] = {"estimands": self._chosen(estimands)}
         return self._of_sets(Evaluation.table(self, prob, **options), [e.table(**options) for e in self.imputations])
 
     def _notes(self) -> list[str]:
@@ -138,11 +138,10 @@ class ImputedParts(ModelParts):
 
 
 def _mixed_parts(parts: Sequence[ModelParts]) -> ImputedParts:
-    curves = [each.calibration_curve for each in parts if each.calibration_curve]
     return ImputedParts(
         ImputedEvaluation.of([each.evaluation for each in parts]),
         mixed_recalibration([each.recalibration for each in parts]),
-        mixed_curve(curves) if len(curves) == len(parts) else None,
+        mixed_curve([each.calibration_curve for each in parts]),
         averaged([each.mean_risk for each in parts]),
     )
 

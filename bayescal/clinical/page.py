@@ -77,7 +77,7 @@ def clinical_picture(summary: ClinicalSummary | GroupedClinicalSummary) -> "Figu
 def _(result: CalibrationCurve, parameters: Parameters = NO_PARAMETERS) -> dict[str, Any]:
     """Return also ``curve``, one record per bin with the band, and the probabilities of the sub-models."""
     counts, (low, high) = result.counts, result.curve.interval(PROB)
-    columns = {"score": result.score}
+    columns: dict[str, Any] = {"score": result.score}
     if not isinstance(result, Imputed):  # whose knots differ between imputations
         columns |= {"n": counts.n, "share": counts.share, "observed": counts.accuracy}
     columns |= {"mean": result.curve.mean(), "low": low, "high": high}

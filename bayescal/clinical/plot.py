@@ -276,11 +276,11 @@ def plot_new_centre(
 ) -> "Axes":
     """Draw the line of the mean centre with its band, and the wider band that contains the rates of a new centre."""
     wide = recalibration_points(result, prob := _checks.fraction("prob", prob))
-    mean, low, high, *new = result.bands(wide.score, prob)
+    mean, low, high, new_low, new_high = result.bands(wide.score, prob)
     points, row = replace(wide, mean=mean, low=low, high=high), result.table(prob)[1]
     numbers = [_render.number(row[key], 2) for key in ("mean", "low", "high", "new_low", "new_high")]
     title = "Slope {} [{}, {}], new centre [{}, {}]".format(*numbers)
-    outer = (f"{100 * prob:g} % interval of a new centre", *new)
+    outer = (f"{100 * prob:g} % interval of a new centre", new_low, new_high)
     colors = color, reference_color, above_color, below_color
     return _draw(ax, points, colors, "event", prob, (title, title), [result.spec], outer)
 

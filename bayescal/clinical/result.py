@@ -146,6 +146,11 @@ class ClinicalSummary(HasDecisionCurve, _presented.Presented):
         return self.parts[self.models[0]]
 
     @property
+    def counts(self) -> Any:
+        """Counts of the rows by bin of the first model."""
+        return self.parts[self.models[0]].evaluation.counts
+
+    @property
     def evaluation(self) -> Evaluation:
         """The evaluation of the only model, with AUC, Brier score and ECE."""
         return self._only("evaluation").evaluation

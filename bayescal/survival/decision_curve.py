@@ -50,11 +50,11 @@ class HorizonThresholds(ThresholdCounts):
         rows, one = np.stack(columns, axis=1).astype(np.int64), np.ones(len(first), np.int64)
         joint, n, weight = merged(rows, one, known.weight, size)
         squares = sums_at(known.outcome.astype(np.int64), known.weight**2, 2)
-        strata = {"stratum": joint[:, 0], "rows": known.rows, "worth": known.worth}
-        sums = joint[:, 1:], n, weight, squares
-        return cls(thresholds, tuple(models), *sums, n_censored=known.n_censored, **strata)
+        sums, stratum, worth = (joint[:, 1:], n, weight, squares), joint[:, 0], known.worth
+        options: dict[str, Any] = {"rows": known.rows, "worth": worth, "n_censored": known.n_censored}
+        return cls(thresholds, tuple(models), *sums, stratum=stratum, **options)
 
-    def _plus(self, other: ThresholdCounts) -> ThresholdCounts:
+    def _plus(self, other: ThresholdCounts) -> "HorizonThresholds":
         raise TypeError("counts at one horizon cannot be added, because curves of all rows do not follow from parts.")
 
     @property
@@ -93,7 +93,7 @@ class SurvivalNetBenefit(NetBenefit):
     product_limit: dict[str, Floats]
 
     @property
-    def observed(self) -> dict[str, Floats]:  # type: ignore[override]
+    def observed(self) -> dict[str, Floats]:
         """Net benefit of each model and of treating all from product-limit estimates, without a prior.
 
         NaN at thresholds where no row reaches, or the last row that reaches it is censored before the horizon.

@@ -12,7 +12,7 @@ from bayescal import _checks, _presented, _render
 from bayescal._arrays import Floats
 from bayescal._meant import public
 from bayescal.clinical.slope.counts import LogitCounts
-from bayescal.clinical.slope.posterior import RecalibrationPosterior
+from bayescal.clinical.slope.posterior import Logits, RecalibrationPosterior
 from bayescal.data.columns import column
 from bayescal.data.frames import to_array
 from bayescal.draws import Draws
@@ -188,7 +188,7 @@ def _moved(mean: Floats, covariance: Floats, distance: float) -> tuple[Floats, F
     return precision, precision @ to @ mean
 
 
-def lever_of(counts: LogitCounts) -> float:
+def lever_of(counts: LogitCounts | Logits) -> float:
     """Return the mean logit, weighted by p (1 - p)."""
     weight = counts.n * expit(counts.logit) * expit(-counts.logit)
     return float(weight @ counts.logit / weight.sum())
@@ -220,5 +220,5 @@ def new_centre_of(groups: Mapping[Any, Any], overall: Any, name: str, rng: Any, 
             means, errors = np.mean(each, axis=1)[None], np.std(each, axis=1, ddof=1)[None]
             mean, _, new = RandomEffectsPosterior(means, errors, LOG_SCALE).sample(n_draws, rng)
             values[0][key], values[1][key] = back(mean[:, 0]), back(new[:, 0])
-    both = ({key: Draws(each[key], key) for key in QUANTITIES if key in each} for each in values)
-    return NewCentre(tuple(groups), *both, np.column_stack(effects[1:3]), counts, name)
+    of_mean, of_new = ({key: Draws(each[key], key) for key in QUANTITIES if key in each} for each in values)
+    return NewCentre(tuple(groups), of_mean, of_new, np.column_stack(effects[1:3]), counts, name)

@@ -56,6 +56,11 @@ class Logits(NamedTuple):
     k: Floats  # effective rows with outcome 1
     certain_events: float = 0.0
 
+    @property
+    def mass(self) -> Floats:
+        """Effective number of rows in each cell from which the distribution of the logits comes, shape (n_cells,)."""
+        return self.n
+
 
 @dataclass(frozen=True)
 class RecalibrationPrior:
