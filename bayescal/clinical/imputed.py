@@ -1,9 +1,9 @@
 """Clinical results of imputed predictions: intercept and slope, calibration curve, evaluation and summary."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import logsumexp
@@ -19,7 +19,7 @@ from bayescal.draws import Draws
 from bayescal.estimands.estimand import Estimand
 from bayescal.estimands.registry import EstimandLike, as_estimand
 from bayescal.results.evaluation import Evaluation
-from bayescal.results.imputed import Imputed, averaged, fields_of, joined
+from bayescal.results.imputed import POSITIVE, SHARE, UNBOUNDED, Bounds, Imputed, averaged, excess, fields_of, joined
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,20 +36,24 @@ class MixedLines(RecalibrationPosterior):
     def moments(self, name: str) -> tuple[float, float]:
         """Mean and standard deviation of the intercept or of the slope."""
         mean, sd = np.array([each.moments(name) for each in self.parts]).T
-        return float(mean.mean()), float(np.sqrt((sd**2).mean() + mean.var()))
+        spread = 1 + excess(len(self.parts))
+        return float(mean.mean()), float(np.sqrt((sd**2).mean() + spread**2 * mean.var()))
 
     @cached_property
     def _slope_cdf(self) -> tuple[Floats, Floats]:
-        return _mixed_cdf([each._slope_cdf for each in self.parts])
+        return self._mixed_cdf("slope", [each._slope_cdf for each in self.parts])
 
     @cached_property
     def _intercept_cdf(self) -> tuple[Floats, Floats]:
-        return _mixed_cdf([each._intercept_cdf for each in self.parts])
+        return self._mixed_cdf("intercept", [each._intercept_cdf for each in self.parts])
 
-
-def _mixed_cdf(parts: Sequence[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
-    nodes = np.unique(np.concatenate([each for each, _ in parts]))
-    return nodes, np.mean([np.interp(nodes, each, cdf / cdf[-1], 0.0, 1.0) for each, cdf in parts], axis=0)
+    def _mixed_cdf(self, name: str, parts: Sequence[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
+        """Average the distribution functions, moved apart as draws are."""
+        mean = np.array([each.moments(name)[0] for each in self.parts])
+        moved = excess(len(parts)) * (mean - mean.mean())
+        parts = [(nodes + move, cdf / cdf[-1]) for (nodes, cdf), move in zip(parts, moved, strict=True)]
+        nodes = np.unique(np.concatenate([each for each, _ in parts]))
+        return nodes, np.mean([np.interp(nodes, each, cdf, 0.0, 1.0) for each, cdf in parts], axis=0)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -58,7 +62,7 @@ class ImputedRecalibration(Imputed[Recalibration], Recalibration):
 
     imputations: tuple[Recalibration, ...] = ()
 
-    _joins = ("_shifts", "observed_expected")
+    _joins: ClassVar[Mapping[str, Bounds]] = {"_shifts": UNBOUNDED, "observed_expected": POSITIVE}
 
     def _words_of(self, row: dict[str, Any]) -> str:
         return QUANTITIES[row["quantity"]][0]
@@ -76,7 +80,8 @@ class ImputedCurve(Imputed[CalibrationCurve], CalibrationCurve):
 
     imputations: tuple[CalibrationCurve, ...] = ()
 
-    _joins, _calls = tuple(ERRORS), ("rates",)
+    _joins: ClassVar[Mapping[str, Bounds]] = dict.fromkeys(ERRORS, SHARE)
+    _calls: ClassVar[Mapping[str, Bounds | None]] = {"rates": SHARE}
     _means = ("p_calibrated", "bayes_factor", "probabilities", "_families")
 
     @cached_property
@@ -107,7 +112,11 @@ class ImputedEvaluation(Imputed[Evaluation], Evaluation):
 
     imputations: tuple[Evaluation, ...] = ()
 
-    _joins, _calls = ("null", "dirichlet_ece"), ("draws", "lp_error", "regret", "selective_risk", "largest_share")
+    _joins: ClassVar[Mapping[str, Bounds]] = dict.fromkeys(("null", "dirichlet_ece"), SHARE)
+    _calls: ClassVar[Mapping[str, Bounds | None]] = {
+        "draws": None,
+        **dict.fromkeys(("lp_error", "regret", "selective_risk", "largest_share"), SHARE),
+    }
     _means = ("p_calibrated", "bayes_factor", "sub_models")
     _without = ("worst_regret", "loo", "sensitivity", "under_prior", "to_datatree", "parameters")
 

@@ -1,11 +1,11 @@
 """Net benefit of imputed predictions."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from bayescal.decisions.result import NetBenefit
-from bayescal.results.imputed import Imputed
+from bayescal.results.imputed import UNBOUNDED, Bounds, Imputed
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -14,7 +14,7 @@ class ImputedNetBenefit(Imputed[NetBenefit], NetBenefit):
 
     imputations: tuple[NetBenefit, ...] = ()
 
-    _joins = ("_benefits_and_prevalence",)
+    _joins: ClassVar[Mapping[str, Bounds]] = {"_benefits_and_prevalence": UNBOUNDED}
     _means = ("observed", "few_rows", "few_treated", "design_effects")
     _closed_form = False
 

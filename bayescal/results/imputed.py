@@ -1,7 +1,7 @@
 """Results of multiply imputed rows: the draws of all imputations together, and the share of missing information."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import cached_property, partial
 from typing import Any, ClassVar, NoReturn, Self
@@ -9,12 +9,17 @@ from typing import Any, ClassVar, NoReturn, Self
 import numpy as np
 
 from bayescal import _checks, _render
+from bayescal._arrays import Floats
 from bayescal._invalid import errors_of
 from bayescal._meant import public
 from bayescal._presented import Presented
 from bayescal.draws import Draws, fingerprint
+from bayescal.estimands.registry import as_estimand
 from bayescal.results.of_groups import OfGroups
 
+#: Smallest and largest possible value.
+Bounds = tuple[float, float]
+UNBOUNDED, SHARE, POSITIVE = (-np.inf, np.inf), (0.0, 1.0), (0.0, np.inf)
 #: Fewer imputations than this are named in a remark; largest number of shares of missing information that are listed.
 FEW_IMPUTATIONS, MOST_LISTED = 5, 16
 #: Columns that are means over the imputations, and keys that identify a row.
@@ -34,7 +39,10 @@ class Imputed[R: Presented](Presented):
     ``missing_information`` is the share of the variance that is due to missing values, :math:`(1 + 1 / M) B / ((1 +
     1 / M) B + W)` [1]_, where B is the variance of the M posterior means, and W the mean of the posterior variances.
     The mixture has the variance :math:`W + (1 - 1 / M) B`, and that of Rubin's rules is :math:`W + (1 + 1 / M) B`: with
-    few imputations, intervals of a mixture are too narrow [2]_. Use 20 or more.
+    few imputations, intervals of a mixture are too narrow [2]_. The draws of each imputation are therefore moved away
+    from the mean of all, by the factor :math:`\\sqrt{(M + 1) / (M - 1)}`, and the variance is that of Rubin's rules.
+    Quantities with bounds are moved by the same power of their odds or of their distance from the bound, which they do
+    not cross. Use 20 imputations or more: B itself is uncertain with few.
 
     References
     ----------
@@ -55,16 +63,21 @@ class Imputed[R: Presented](Presented):
 
     imputations: tuple[R, ...]
 
-    #: Attributes and methods whose draws are joined; attributes that are averaged; those of single imputations alone.
-    _joins: ClassVar[tuple[str, ...]] = ()
-    _calls: ClassVar[tuple[str, ...]] = ()
+    #: Attributes and methods whose draws are joined, with the bounds of their values (None: draws of an estimand by
+    #: name have its bounds); attributes that are averaged; those of single imputations alone.
+    _joins: ClassVar[Mapping[str, Bounds]] = {}
+    _calls: ClassVar[Mapping[str, Bounds | None]] = {}
     _means: ClassVar[tuple[str, ...]] = ()
     _without: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Define these attributes and methods."""
         super().__init_subclass__(**options)
-        for names, get in ((cls._joins, _join), (cls._calls, _join_calls), (cls._means, _mean), (cls._without, _none)):
+        for name, bounds in cls._joins.items():
+            setattr(cls, name, property(partial(_join, name, bounds)))
+        for name, of_call in cls._calls.items():
+            setattr(cls, name, property(partial(_join_calls, name, of_call)))
+        for names, get in ((cls._means, _mean), (cls._without, _none)):
             for name in names:
                 setattr(cls, name, property(partial(get, name)))
 
@@ -131,12 +144,16 @@ class Imputed[R: Presented](Presented):
         return {**super()._more(prob), "imputations": len(self.imputations)}
 
 
-def _join(name: str, result: Imputed[Any]) -> Any:
-    return joined([getattr(each, name) for each in result.imputations])
+def _join(name: str, bounds: Bounds, result: Imputed[Any]) -> Any:
+    return joined([getattr(each, name) for each in result.imputations], bounds)
 
 
-def _join_calls(name: str, result: Imputed[Any]) -> Callable[..., Any]:
-    return lambda *args, **options: joined([getattr(each, name)(*args, **options) for each in result.imputations])
+def _join_calls(name: str, bounds: Bounds | None, result: Imputed[Any]) -> Callable[..., Any]:
+    def call(*args: Any, **options: Any) -> Any:
+        of_call = as_estimand(args[0]).bounds if bounds is None else bounds
+        return joined([getattr(each, name)(*args, **options) for each in result.imputations], of_call)
+
+    return call
 
 
 def _mean(name: str, result: Imputed[Any]) -> Any:
@@ -156,16 +173,38 @@ def _origin_of(origins: Sequence[Any]) -> int:
     return fingerprint("imputations", *origins)
 
 
-def joined(values: Sequence[Any]) -> Any:
-    """Join the draws of all imputations: arrays, `Draws`, or tuples or dicts of them."""
+def joined(values: Sequence[Any], bounds: Bounds = UNBOUNDED) -> Any:
+    """Join the draws of all imputations, moved apart: arrays, `Draws`, or tuples or dicts of them."""
     if isinstance(values[0], dict):
-        return {key: joined([each[key] for each in values]) for key in values[0]}
+        return {key: joined([each[key] for each in values], bounds) for key in values[0]}
     if isinstance(values[0], tuple):
-        return tuple(map(joined, zip(*values, strict=True)))
-    draws = np.concatenate([np.asarray(each) for each in values])
+        return tuple(joined(each, bounds) for each in zip(*values, strict=True))
+    draws = np.concatenate(apart([np.asarray(each) for each in values], bounds))
     if isinstance(values[0], Draws):
         return Draws(draws, values[0].name, _origin_of([each.origin for each in values]))
     return draws
+
+
+def apart(values: Sequence[Floats], bounds: Bounds) -> list[Floats]:
+    """Move the draws of each imputation, on axis 0, away from the mean of all, within bounds."""
+    (low, high), means, power = bounds, np.stack([each.mean(axis=0) for each in values]), excess(len(values))
+    if np.isinf(low):
+        if np.isfinite(high):
+            return [-each for each in apart([-each for each in values], (-high, np.inf))]
+        return [each + power * move for each, move in zip(values, means - means.mean(axis=0), strict=True)]
+    with np.errstate(all="ignore"):
+        log_odds = np.log(means - low) - (np.log(high - means) if np.isfinite(high) else 0.0)
+        ratios = np.exp(power * (log_odds - log_odds.mean(axis=0)))
+    ratios = np.where(np.isfinite(ratios), ratios, 1.0)  # with a mean at a bound, none moves
+    moved = [ratio * (each - low) for each, ratio in zip(values, ratios, strict=True)]
+    if np.isinf(high):
+        return [low + up for up in moved]
+    return [low + (high - low) * up / (up + (high - each)) for up, each in zip(moved, values, strict=True)]
+
+
+def excess(number: int) -> float:
+    """Return the factor by which means of imputations move away from their mean, minus 1."""
+    return float(np.sqrt((number + 1) / (number - 1)) - 1)
 
 
 def averaged(values: Sequence[Any]) -> Any:

@@ -230,6 +230,6 @@ if __name__ == "__main__":
         numbers="imputed.json",
         page="recalibration.md",
         shown=("imputed_conditions", "imputed"),
-        repeats=(50, 2),
+        repeats=(100, 2),
         draws=(200, 50),
     )

@@ -5,17 +5,47 @@ import pytest
 
 from bayescal._presented import Presented
 from bayescal.draws import Draws
-from bayescal.results.imputed import Imputed, _missing, averaged, joined
+from bayescal.results.imputed import Imputed, _missing, apart, averaged, joined
+
+#: Posterior means of imputations.
+MEANS = 0.5 + 0.02 * np.random.default_rng(5).standard_normal(20)
 
 
 def test_draws_are_joined_and_keep_their_name():
+    """The means 1.5 and 3.0 have the mean 2.25, and move away from it by the factor sqrt(3)."""
     found = joined([Draws(np.array([1.0, 2.0]), "ece", 1), Draws(np.array([3.0]), "ece", 2)])
-    assert (found.values.tolist(), found.name) == ([1.0, 2.0, 3.0], "ece")
+    moved = 0.75 * (3**0.5 - 1)
+    assert (found.values.tolist(), found.name) == (pytest.approx([1 - moved, 2 - moved, 3 + moved]), "ece")
     other = joined([Draws(np.array([1.0, 2.0]), "slope", 1), Draws(np.array([3.0]), "slope", 2)])
-    assert (found + other).values.tolist() == [2.0, 4.0, 6.0]
+    assert (found + other).values.tolist() == pytest.approx([2 - 2 * moved, 4 - 2 * moved, 6 + 2 * moved])
     with pytest.raises(TypeError, match="same evaluation"):
         found + Draws(np.array([1.0, 2.0, 3.0]), "ece", 1)
     assert joined([{"a": (np.ones(1), np.zeros((1, 2)))}] * 2)["a"][1].shape == (2, 2)
+
+
+@pytest.mark.parametrize("number", [2, 5, 20])
+def test_the_variance_is_that_of_rubins_rules(number):
+    """W + (1 + 1 / M) B, exactly without bounds, and nearly so for narrow posteriors far from them."""
+    sets = [mean + 0.01 * np.random.default_rng(k).standard_normal((400, 2)) for k, mean in enumerate(MEANS[:number])]
+    means = np.array([each.mean(axis=0) for each in sets])
+    total = np.mean([each.var(axis=0) for each in sets], axis=0) + (1 + 1 / number) * means.var(axis=0, ddof=1)
+    np.testing.assert_allclose(np.concatenate(apart(sets, (-np.inf, np.inf))).var(axis=0), total)
+    for bounds in ((0.0, 1.0), (0.0, np.inf), (-np.inf, 1.0), (-1.0, 1.0)):
+        moved = np.concatenate(apart(sets, bounds))
+        np.testing.assert_allclose(moved.var(axis=0), total, rtol=0.06)
+        np.testing.assert_allclose(moved.mean(axis=0), means.mean(axis=0), atol=1e-3)
+
+
+@pytest.mark.parametrize("bounds", [(0.0, 1.0), (-1.0, 1.0), (0.0, np.inf), (-np.inf, 1.0)])
+def test_moved_draws_keep_their_bounds(bounds):
+    """Draws at a bound stay there, also of imputations of which all are; no draw crosses a bound."""
+    low, high = bounds
+    sets = [np.clip(mean + 0.5 * np.random.default_rng(1).standard_normal(200), low, high) for mean in MEANS]
+    at_bound = np.full(200, low if np.isfinite(low) else high)
+    for each in (sets, [*sets, at_bound], [at_bound] * 3):
+        before, after = np.concatenate(each), np.concatenate(apart(each, bounds))
+        assert ((after >= low) & (after <= high)).all()
+        np.testing.assert_array_equal(after[np.isin(before, bounds)], before[np.isin(before, bounds)])
 
 
 def test_means():
