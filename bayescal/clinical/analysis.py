@@ -10,6 +10,7 @@ from bayescal._arrays import Classes
 from bayescal._invalid import errors_of
 from bayescal._meant import public
 from bayescal.analyses.one import count_rows, evaluate_one
+from bayescal.clinical.curve.analysis import in_clusters
 from bayescal.clinical.curve.posterior import PRIOR_EXACT
 from bayescal.clinical.curve.result import curve_of
 from bayescal.clinical.imputed import mixed_summary
@@ -18,6 +19,7 @@ from bayescal.clinical.slope.analysis import recalibration_counts
 from bayescal.clinical.slope.counts import LogitCounts
 from bayescal.clinical.subgroups import GroupedClinicalSummary, summaries_by
 from bayescal.data.frames import same_rows
+from bayescal.data.groups import Clusters
 from bayescal.data.imputations import imputed_sets
 from bayescal.data.predictions import Predictions, read_rows
 from bayescal.decisions.analysis import net_benefit_counts
@@ -25,6 +27,7 @@ from bayescal.decisions.counts import ThresholdCounts
 from bayescal.decisions.thresholds import probabilities_by_model
 from bayescal.decisions.words import FEW_ROWS_PER_SIDE
 from bayescal.results.imputed import of_imputations
+from bayescal.stats.clusters import require_several_clusters
 from bayescal.stats.ordered import OrderedSums
 
 #: Thresholds of the decision curve, and of that of more models than `MANY_MODELS`, whose joint cells are more.
@@ -42,6 +45,7 @@ def summary(
     floor: float | None = None,
     weights: Any = None,
     by: Any = None,
+    cluster: Any = None,
     draws: int = 4000,
     rng: Any = None,
     classes: Classes = None,
@@ -67,6 +71,8 @@ def summary(
         contradict a probability of 0 or 1 raise an error without it.
     by : array-like, shape (n_rows,), optional
         Group of each row, such as its hospital; for one model. All groups have the same bins.
+    cluster : array-like, shape (n_rows,), optional
+        Cluster of each row, such as the patient, if outcomes of one cluster may depend on each other; in all parts.
 
     Returns
     -------
@@ -111,18 +117,16 @@ def summary(
     >>> table.recalibration.slope < 1
     P(slope < 1) = 1
     """
-    arguments = locals()
+    arguments: dict[str, Any] = locals()
     if sets := imputed_sets(y_true, y_prob):
         return of_imputations(summary, mixed_summary, sets, arguments)
     if by is not None:
-        shared = {"bins": bins, "binning": binning, "floor": floor, "weights": weights, "draws": draws, "rng": rng}
-        return summaries_by(
-            summary, y_true, y_prob, by, thresholds=thresholds, classes=classes, logits=logits, **shared
-        )
+        options = {key: value for key, value in arguments.items() if key not in ("y_true", "y_prob", "by")}
+        return summaries_by(summary, y_true, y_prob, by, **options)
     named, by_model = probabilities_by_model(y_prob)
     columns = {f"y_prob[{name!r}]" if named else "y_prob": p for name, p in by_model.items()}
-    same_rows({"y_true": y_true, **columns, "weights": weights})
-    options: dict[str, Any] = {"classes": classes, "logits": logits, "weights": weights}
+    same_rows({"y_true": y_true, **columns, "weights": weights, "cluster": cluster})
+    options = {"classes": classes, "logits": logits, "weights": weights}
     stream = _checks.generator(rng)
     seeds = [_checks.seeds(stream, 3) for _ in range(len(by_model) + 1)]
     rows: dict[str, Predictions] = {}
@@ -132,10 +136,11 @@ def summary(
             rows[name] = read_rows(y_true, p, target="event", **options).checked().scale_free()
             if len(rows[name]) and np.array_equal(rows[name].confidence, rows[name].outcome):
                 raise ValueError("`y_prob` equals `y_true` in all rows: these are the outcomes, not predicted risks.")
-            parts[name] = _parts(rows[name], bins, binning, floor, draws, of_model)
+            clusters = None if cluster is None else Clusters.from_column(cluster, len(rows[name]))
+            parts[name] = _parts(rows[name], bins, binning, floor, draws, of_model, clusters)
     first = next(iter(rows.values()))
     kept = np.ones(len(first), bool) if first.weight is None else first.weight > 0
-    curve = _of_curve(rows)
+    curve = _of_curve(rows, clusters)
     if curve.weights_by_outcome_only:
         raise ValueError(
             "`weights` must not depend on the outcome alone, as in case-control data, where the share of outcome 1 is "
@@ -146,7 +151,9 @@ def summary(
         parts=parts,
         net_benefit=None
         if thresholds is None
-        else net_benefit_counts(ThresholdCounts.from_predictions(rows, thresholds), draws=draws, rng=seeds[0][0]),
+        else net_benefit_counts(
+            ThresholdCounts.from_predictions(rows, thresholds, clusters), draws=draws, rng=seeds[0][0]
+        ),
         decision_curve=net_benefit_counts(curve, draws=draws, rng=seeds[0][1]),
         n_rows=int(np.count_nonzero(kept)),
         n_events=int(np.count_nonzero(first.outcome[kept])),
@@ -154,18 +161,29 @@ def summary(
     )
 
 
-def _parts(rows: Predictions, bins: Any, binning: str, floor: float | None, draws: int, seeds: list[int]) -> ModelParts:
-    counts = count_rows(rows, bins, binning, ranked=True)
+def _parts(
+    rows: Predictions,
+    bins: Any,
+    binning: str,
+    floor: float | None,
+    draws: int,
+    seeds: list[int],
+    clusters: Clusters | None,
+) -> ModelParts:
+    counts = count_rows(rows, bins, binning, ranked=True, clusters=clusters)
+    require_several_clusters(counts)
+    logits, steps = LogitCounts.from_predictions(rows, clusters=clusters), OrderedSums.from_rows(rows)
     return ModelParts(
         evaluate_one(counts, draws=draws, rng=seeds[0]),
-        recalibration_counts(LogitCounts.from_predictions(rows), floor=floor, draws=draws, rng=seeds[1]),
-        curve_of(OrderedSums.from_rows(rows), rows.target, draws=draws, rng=seeds[2], exact=PRIOR_EXACT),
+        recalibration_counts(logits, floor=floor, draws=draws, rng=seeds[1]),
+        curve_of(in_clusters(steps, counts), rows.target, draws=draws, rng=seeds[2], exact=PRIOR_EXACT),
     )
 
 
-def _of_curve(rows: Mapping[str, Predictions]) -> ThresholdCounts:
+def _of_curve(rows: Mapping[str, Predictions], clusters: Clusters | None) -> ThresholdCounts:
     """Count the rows between the thresholds of the decision curve, up to the last that some rows reach."""
-    counts = ThresholdCounts.from_predictions(rows, FINE_THRESHOLDS if len(rows) <= MANY_MODELS else COARSE_THRESHOLDS)
+    fine = FINE_THRESHOLDS if len(rows) <= MANY_MODELS else COARSE_THRESHOLDS
+    counts = ThresholdCounts.from_predictions(rows, fine, clusters)
     at = counts.thresholds
     fifth = [
         np.sort(one.confidence)[-FEW_ROWS_PER_SIDE] if len(one) >= FEW_ROWS_PER_SIDE else 0.0 for one in rows.values()

@@ -69,14 +69,15 @@ def clinical_of_files(
     models = _models(files, columns)
     keywords = keywords_of(clinical_summary, question, model)
     thresholds = _thresholds(keywords.pop("threshold", None))
-    if columns.by is not None:
-        used = {each.prob: "the probabilities" for each in models.values()}
-        used |= {columns.label: "the labels", columns.weights: "the weights", columns.key: "the keys"}
-        refuse_column("by", columns.by, "groups", used)
-    how: dict[str, Any] = {"key": columns.key, "weights": columns.weights, "by": columns.by}
+    used = {each.prob: "the probabilities" for each in models.values()}
+    used |= {columns.label: "the labels", columns.weights: "the weights", columns.key: "the keys"}
+    refuse_column("by", columns.by, "groups", used)
+    refuse_column("cluster", columns.cluster, "clusters", used)
+    how = {name: getattr(columns, name) for name in ("key", "weights", "by", "cluster")}
     rows = read_models(models, classes=parse_classes(columns.classes), **how)
     first = next(iter(rows.values()))
-    keywords |= {"classes": first.classes, "weights": first.weights, "logits": columns.logits}
+    of_rows = {name: getattr(first, name) for name in ("classes", "weights", "cluster")}
+    keywords |= {**of_rows, "logits": columns.logits}
     notes = check_rows(rows, models, columns.weights, keywords | {"target": "event"})
     with warnings_as_notes(first, {}) as more, warnings.catch_warnings():
         warnings.simplefilter("ignore", RoundingWarning)  # shown above, with the name of the column

@@ -25,7 +25,7 @@ def plot_subgroups(
     reference_color: Any = None,
 ) -> "Axes":
     """Draw a measure of each group, with pooled values as thin bars below, and of all rows (dashed line)."""
-    alone, pooled = result.draws(quantity), result.draws(quantity, pooled=len(result) > 1)
+    alone, pooled = result.draws(quantity), result.draws(quantity, pooled=True) if len(result) > 1 else {}
     prob, labels = _checks.fraction("prob", prob), [label for label in result.in_order() if label in alone]
     if not labels:
         raise ValueError(f"`quantity` must be a measure of some group; none has {quantity!r}.")
@@ -33,7 +33,6 @@ def plot_subgroups(
     names = [f"{_render.name(name)} ({each.n_events} of {each.n_rows})" for name, each in shown]
     values = [*(alone[label] for label in labels), measure_of(result.overall, quantity)]
     rows = forest.forest(names, np.column_stack([np.asarray(each) for each in values]), prob)
-    below = forest.forest(names[:-1], np.column_stack([pooled[label] for label in labels]), prob)
     ax = drawing.axes_or_new(ax, figsize=(6.0, 1.4 + forest.forest_height(names)))
     small, colours = drawing.is_small(ax, *forest.ROOM), drawing.palette(ax)
     line = _checks.color("reference_color", reference_color, colours.grey)
@@ -43,7 +42,8 @@ def plot_subgroups(
         ax.axvline(CALIBRATED[quantity], color=line, linewidth=1.2, zorder=1, gid="calibrated")
     forest.draw_forest(ax, rows, [*[main] * len(labels), line], small=small)
     texts = ["beside names: events of rows", *(["solid line: calibrated"] if quantity in CALIBRATED else [])]
-    if len(result) > 1:
+    if pooled:
+        below = forest.forest(names[:-1], np.column_stack([pooled[label].values for label in labels]), prob)
         place = np.arange(len(labels)) + forest.BELOW
         ax.hlines(place, below.low, below.high, colors=line, linewidth=1, gid="pooled", zorder=2)
         ax.scatter(below.mean, place, s=10, c=line, gid="pooled mean", zorder=2)

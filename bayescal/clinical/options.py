@@ -24,6 +24,7 @@ class RiskColumnOptions(cli.Options):
     )
     weights: str | None = cli.WEIGHTS()
     by: str | None = cli.column("Column of groups, such as hospitals: a summary of each, and their differences.")
+    cluster: str | None = cli.column("Column of clusters, such as patients: rows of one may depend on each other.")
     classes: str | None = cli.column(
         "If labels are words: that of no event, then that of the event, as alive,dead.", "A,B"
     )

@@ -18,7 +18,7 @@ from bayescal.clinical import words
 from bayescal.clinical.result import ClinicalSummary, ModelParts
 from bayescal.clinical.slope.new_centre import LOG_SCALE, SHIFT_SCALE, SLOPE_SCALE, NewCentre, new_centre_of
 from bayescal.data.frames import same_rows
-from bayescal.data.groups import Groups
+from bayescal.data.groups import Clusters, Groups
 from bayescal.data.predictions import read_rows
 from bayescal.decisions.thresholds import probabilities_by_model
 from bayescal.draws import Draws
@@ -27,6 +27,7 @@ from bayescal.results.grouped import FEWEST_POOLED_GROUPS, PRINTED_GROUPS
 from bayescal.results.of_groups import OfGroups
 from bayescal.results.remarks import of_several
 from bayescal.stats.bins import make_bins
+from bayescal.stats.clusters import clusters_of
 
 #: Distance of an AUC from 0 and 1 in logits: the draws of a group whose outcomes are separated reach both.
 AUC_FLOOR = 1e-4
@@ -106,7 +107,9 @@ class GroupedClinicalSummary(OfGroups[ClinicalSummary]):
         return float(of_group.evaluation.ece.mean())
 
     def draws(self, quantity: str, *, pooled: bool = False) -> dict[Any, Draws]:
-        """Return draws of a measure by group; rows of one outcome have no AUC. Pooled draws are joint over groups.
+        """Return draws of a measure by group; pooled draws are joint over groups.
+
+        Rows of one outcome have no AUC, and rows in clusters no pooled ECE: such groups are not in the result.
 
         Parameters
         ----------
@@ -135,6 +138,8 @@ class GroupedClinicalSummary(OfGroups[ClinicalSummary]):
             return {}
         if quantity == "ece":
             counts, of_all = [_parts(each).evaluation.counts for each in self.values()], _parts(self.overall).evaluation
+            if clusters_of(of_all.counts) is not None:
+                return {}  # `evaluate_groups` has no model of it
             options: dict[str, Any] = {"name": self.name, "draws": len(of_all.ece), "rng": seed}
             together = evaluate_groups(list(self), counts, of_all.counts, pooling="partial", **options)
             return {label: each.ece for label, each in together.items()}
@@ -170,7 +175,7 @@ class GroupedClinicalSummary(OfGroups[ClinicalSummary]):
         """Return the differences of all pairs of groups as data.
 
         Keys are first, second, mean, low, high and p_larger, the probability that the first group has the larger value;
-        and pooled_mean, pooled_low, pooled_high and pooled_p_larger, the same with pooling.
+        and pooled_mean, pooled_low, pooled_high and pooled_p_larger, the same with pooling (NaN without).
 
         Parameters
         ----------
@@ -181,8 +186,10 @@ class GroupedClinicalSummary(OfGroups[ClinicalSummary]):
         for pair in combinations(self.draws(quantity), 2):
             row: dict[str, Any] = dict(zip(("first", "second"), pair, strict=True))
             for prefix, pooled in (("", False), ("pooled_", True)):
-                gap = self.difference(*pair, quantity, pooled=pooled)
-                numbers = (gap.mean(), *gap.interval(prob), (gap.values > 0).mean())
+                numbers: tuple[Any, ...] = (nan,) * len(OF_PAIR)
+                if self.draws(quantity, pooled=pooled):
+                    gap = self.difference(*pair, quantity, pooled=pooled)
+                    numbers = (gap.mean(), *gap.interval(prob), (gap.values > 0).mean())
                 row |= {prefix + key: float(value) for key, value in zip(OF_PAIR, numbers, strict=True)}
             rows.append(row)
         return rows
@@ -238,7 +245,7 @@ class GroupedClinicalSummary(OfGroups[ClinicalSummary]):
     def _pairs(self, quantity: str, prob: float = 0.95) -> list[list[str]]:
         """Return differences as text, larger - smaller, at most 15, the most certain first; none of over 30 groups."""
         rows = self.differences(quantity, prob) if len(self) <= MOST_GROUPS else []
-        rows = sorted(map(_turned, rows), key=lambda row: -row["pooled_p_larger"])[:MOST_PAIRS]
+        rows = sorted(map(_turned, rows), key=lambda row: -_p_larger(row))[:MOST_PAIRS]
         return [[f"{row['first']} - {row['second']}", *_gap(row, ""), *_gap(row, "pooled_")] for row in rows]
 
     @property
@@ -279,9 +286,14 @@ def measure_of(summary: ClinicalSummary, quantity: str) -> Draws | None:
     return getattr(of, quantity, None)
 
 
+def _p_larger(row: Mapping[str, Any]) -> float:
+    """Return the probability that the first group of a pair is larger, with pooling if there is any."""
+    return float(row["p_larger" if isnan(row["pooled_p_larger"]) else "pooled_p_larger"])
+
+
 def _turned(row: Mapping[str, Any]) -> dict[str, Any]:
     """Exchange the groups of a pair whose first value is probably smaller, given the other groups."""
-    if row["pooled_p_larger"] >= 0.5:
+    if _p_larger(row) >= 0.5:
         return dict(row)
     turned = {"first": row["second"], "second": row["first"]}
     for prefix in ("", "pooled_"):
@@ -291,6 +303,8 @@ def _turned(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _gap(row: Mapping[str, Any], prefix: str) -> list[str]:
+    if isnan(row[f"{prefix}mean"]):
+        return [""] * len(OF_PAIR)
     d = _render.interval_decimals(row[f"{prefix}low"], row[f"{prefix}high"], words.DECIMALS)
     return [*(_render.number(row[prefix + key], d) for key in OF_PAIR[:3]), words.of_draws(row[f"{prefix}p_larger"])]
 
@@ -312,7 +326,16 @@ def _without_prior(parts: ModelParts) -> tuple[float, float]:
 
 
 def summaries_by(
-    summary: Callable[..., Any], y_true: Any, y_prob: Any, by: Any, *, bins: Any, binning: str, rng: Any, **options: Any
+    summary: Callable[..., Any],
+    y_true: Any,
+    y_prob: Any,
+    by: Any,
+    *,
+    bins: Any,
+    binning: str,
+    cluster: Any,
+    rng: Any,
+    **options: Any,
 ) -> GroupedClinicalSummary:
     """Summarise each group of rows, and all rows; a group that has no summary does not stop the others."""
     named, by_model = probabilities_by_model(y_prob)
@@ -325,17 +348,20 @@ def summaries_by(
         next(iter(by_model.items())),
         {key: options.pop(key) for key in ("weights", "classes", "logits")},
     )
-    same_rows({"y_true": y_true, "y_prob": p, "weights": reading["weights"], "by": by})
+    same_rows({"y_true": y_true, "y_prob": p, "weights": reading["weights"], "by": by, "cluster": cluster})
     rows, stream = read_rows(y_true, p, target="event", **reading).checked(), _checks.generator(rng)
     groups = Groups.from_column(by, len(rows))
     edges = make_bins(bins, binning=binning, confidence=rows.confidence, weights=rows.weight)
     one, summaries, without = partial(summary, bins=edges, **options), {}, {}
-    overall = one(y_true, {name: p} if named else p, rng=stream, **reading)
+    overall = one(y_true, {name: p} if named else p, cluster=cluster, rng=stream, **reading)
+    clusters = None if cluster is None else Clusters.from_column(cluster, len(rows))
     seed, *seeds = _checks.seeds(stream, len(groups) + 1)
-    for label, part, of_group in zip(groups.labels, groups.split(rows.scale_free()), seeds, strict=True):
+    parts = zip(groups.labels, groups.split(rows.scale_free()), groups.rows(), seeds, strict=True)
+    for label, part, inside, of_group in parts:
         confidence = {name: part.confidence} if named else part.confidence
+        within = None if clusters is None else clusters.take(inside).of_row
         try:
-            summaries[label] = one(part.outcome, confidence, weights=part.weight, rng=of_group)
+            summaries[label] = one(part.outcome, confidence, weights=part.weight, cluster=within, rng=of_group)
         except ValueError as problem:
             events = int(part.outcome.sum())
             without[label] = f"{len(part)} rows with {events} events: {str(problem).partition('. ')[0]}"

@@ -82,6 +82,11 @@ class OrderedSums(OneScore):
         weighted = ", weighted" if self.weighted else ""
         return f"OrderedSums({self.n_rows.sum()} rows, {len(self)} distinct scores, {self.target}{weighted})"
 
+    def with_effect(self, effect: float) -> "OrderedSums":
+        """Return sums whose effective number of rows is divided by a design effect, as for rows in clusters."""
+        squares = {name: getattr(self, name) * effect for name in ("weight_sq", "response_weight_sq")}
+        return replace(self, **squares)
+
     @property
     def deviation(self) -> Floats:
         """Sum of w (z - c)."""

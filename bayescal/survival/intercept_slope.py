@@ -49,7 +49,7 @@ class HorizonLogits(LogitCounts):
         every = known.rate * sums_at(bin_index(rows.risk, bins), weight, len(bins))
         return cls(binned, rows=every, whole=len(rows), n_censored=known.n_censored)
 
-    def _plus(self, other: "HorizonLogits") -> "HorizonLogits":
+    def _plus(self, other: LogitCounts) -> "HorizonLogits":
         raise TypeError("counts at one horizon cannot be added, because curves of all rows do not follow from parts.")
 
     @property

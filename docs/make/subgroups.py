@@ -150,6 +150,6 @@ if __name__ == "__main__":
         numbers="subgroups.json",
         page="partial_pooling.md",
         shown=("subgroups_conditions", "subgroups"),
-        repeats=(12, 1),
+        repeats=(60, 1),
         draws=(1000, 200),
     )

@@ -4,14 +4,20 @@ from typing import Any
 
 from bayescal._arrays import Classes
 from bayescal._meant import public
-from bayescal.analyses.one import remarks_on
+from bayescal.analyses.one import count_rows, remarks_on
 from bayescal.clinical.curve.posterior import PRIOR_EXACT
 from bayescal.clinical.curve.result import CalibrationCurve, curve_of
 from bayescal.clinical.imputed import mixed_curve
+from bayescal.data.groups import Clusters
 from bayescal.data.imputations import imputed_sets
 from bayescal.data.predictions import read_rows
 from bayescal.results.imputed import of_imputations
+from bayescal.results.remarks import cluster_remarks
+from bayescal.stats.binned import BinnedCounts
+from bayescal.stats.clusters import require_several_clusters
 from bayescal.stats.ordered import OrderedSums
+
+BINS = 15  #: Bins of equal mass in which residuals of rows of one cluster are compared.
 
 
 @public
@@ -21,6 +27,7 @@ def calibration_curve(
     *,
     target: str | None = None,
     weights: Any = None,
+    cluster: Any = None,
     classes: Classes = None,
     logits: bool = False,
     prior_exact: float = PRIOR_EXACT,
@@ -40,6 +47,9 @@ def calibration_curve(
     y_prob : array-like of float, shape (n_rows,) or (n_rows, n_classes)
         Probabilities (scores) as for `evaluate`. A list of arrays of the shape (n_rows,) has one per imputation; the
         result is then also `Imputed`. So may `y_true`, if outcomes were imputed.
+    cluster : array-like, shape (n_rows,), optional
+        Cluster of each row, such as the patient or the hospital, if outcomes of one cluster may depend on each other.
+        Rows then count less, by the design effect of the mean residual.
     prior_exact : float, default 0.1
         Prior probability of exact calibration in the draws, in [0, 1). With 0, few intervals of the ICI contain 0, even
         if the classifier is calibrated.
@@ -70,6 +80,9 @@ def calibration_curve(
     calibration, the absolute value makes every noisy curve look miscalibrated: the intervals of a calibrated classifier
     would never contain 0. The page "Calibration curve and ICI" states the model, and shows how often the intervals
     contain the truth, also for splines and bootstraps.
+
+    With `cluster`, the effective number of rows is that of independent rows divided by the design effect, 1 plus the
+    correlation of residuals of one cluster times the mean size of clusters minus 1.
 
     With fewer than 100 (effective) rows, the curve is a line on the logit scale, with the posterior of intercept and
     slope of `recalibration`; calibration is exact in a share of the draws. A remark says so.
@@ -104,8 +117,17 @@ def calibration_curve(
     if sets := imputed_sets(y_true, y_prob):
         return of_imputations(calibration_curve, mixed_curve, sets, arguments)
     rows = read_rows(y_true, y_prob, target=target, classes=classes, logits=logits, weights=weights).checked()
-    steps = OrderedSums.from_rows(rows.scale_free())
-    return curve_of(steps, rows.target, draws=draws, rng=rng, exact=prior_exact, of_rows=remarks_on(rows))
+    steps, of_rows = OrderedSums.from_rows(rows.scale_free()), remarks_on(rows)
+    if cluster is not None:
+        counts = count_rows(rows, BINS, "equal-mass", clusters=Clusters.from_column(cluster, len(rows)))
+        require_several_clusters(counts)
+        steps, of_rows = in_clusters(steps, counts), (*cluster_remarks(counts), *of_rows)
+    return curve_of(steps, rows.target, draws=draws, rng=rng, exact=prior_exact, of_rows=of_rows)
+
+
+def in_clusters(steps: OrderedSums, counts: BinnedCounts) -> OrderedSums:
+    """Let rows count less, by the design effect of the mean residual of counts with clusters, if they have any."""
+    return steps if counts.clusters is None else steps.with_effect(counts.clusters.total_effect)
 
 
 #: Alias of `CalibrationCurve.from_counts`.

@@ -1,6 +1,7 @@
 """Calibration intercept and slope: rows -> counts by logit -> posterior on a grid -> Recalibration."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any, overload
 
@@ -9,15 +10,17 @@ from bayescal._arrays import Classes
 from bayescal._invalid import quoted
 from bayescal._meant import public
 from bayescal.clinical.imputed import mixed_recalibration
+from bayescal.clinical.slope.clusters import in_clusters
 from bayescal.clinical.slope.counts import LogitCounts
 from bayescal.clinical.slope.posterior import WEAK, recalibration_posterior
 from bayescal.clinical.slope.result import GroupedRecalibration, Recalibration
 from bayescal.data.frames import same_rows, to_array
-from bayescal.data.groups import UNNAMED, Groups
+from bayescal.data.groups import UNNAMED, Clusters, Groups
 from bayescal.data.imputations import imputed_sets
 from bayescal.data.predictions import Columns, Predictions, read_rows
 from bayescal.results.imputed import of_imputations
 from bayescal.results.of_groups import of_each_group
+from bayescal.stats.clusters import require_several
 from bayescal.stats.contract import require_kind, total_of
 
 
@@ -30,6 +33,7 @@ def recalibration(
     floor: float | None = None,
     weights: Any = None,
     by: Any = None,
+    cluster: Any = None,
     draws: int = 4000,
     rng: Any = None,
     classes: Classes = None,
@@ -53,6 +57,10 @@ def recalibration(
         probability of 0 or 1 raise an error.
     by : array-like, shape (n_rows,), optional
         Group of each row. Each group has a result of its own.
+    cluster : array-like, shape (n_rows,), optional
+        Cluster of each row, such as the patient or the hospital, if outcomes of one cluster may depend on each other.
+        Intervals are then as wide as differences between clusters show. The part of a cluster inside a group is a
+        cluster.
     rng : None, int, SeedSequence or Generator
         Seed or generator, as for `numpy.random.default_rng`. Intervals of intercept and slope in tables come from a
         grid and do not depend on it.
@@ -82,12 +90,18 @@ def recalibration(
     cells of 0.05 on the logit scale, which changes the slope by about 1 % of its standard deviation (up to 2 % on small
     samples). [Intercept and slope](../explanation/recalibration.md) has the model and the coverage of the intervals.
 
+    For rows in clusters, the likelihood is that of independent rows, widened until the covariance of intercept and
+    slope is a sandwich estimate with corrected scores of clusters and a quantile of the t distribution [2]_. Clusters
+    may differ in intercept and in slope. `GroupedRecalibration.new_centre` predicts a new cluster.
+
     In case-control data, where the study design fixes the share of events, intercept and calibration in the large
     depend on that share: only the slope has a meaning for the population.
 
     References
     ----------
     .. [1] D. R. Cox (1958), "Two further applications of a model for binary regression", Biometrika 45, 562-565.
+    .. [2] R. E. Chandler and S. Bate (2007), "Inference for clustered data using the independence loglikelihood",
+       Biometrika 94, 167-183.
 
     Examples
     --------
@@ -104,20 +118,27 @@ def recalibration(
     columns = read_rows(y_true, y_prob, target="event", weights=weights, classes=classes, logits=logits)
     assert isinstance(columns, Columns)  # the target `event` has one column
     options = {"prior": prior, "floor": floor, "draws": draws, "rng": rng}
+    clusters = None if cluster is None else Clusters.from_column(cluster, len(columns))
     if by is None:
         rows = columns if columns.weight is None else columns.checked().scale_free()
-        counted = LogitCounts.from_predictions(rows)
+        counted = LogitCounts.from_predictions(rows, clusters=clusters)
         if floor is None and counted.contradicted.any():
             _refuse_contradicted(columns.checked())
         return recalibration_counts(counted, **options)
-    same_rows({"y_true": y_true, "y_prob": y_prob, "weights": weights, "by": by})
+    same_rows({"y_true": y_true, "y_prob": y_prob, "weights": weights, "by": by, "cluster": cluster})
     rows, groups = columns.checked().scale_free(), Groups.from_column(by, len(columns))
     if floor is None:
         _refuse_contradicted(rows, by)
+    within = [None if clusters is None else clusters.take(inside) for inside in groups.rows()]
     counts = {
-        label: LogitCounts.from_predictions(part) for label, part in zip(groups.labels, groups.split(rows), strict=True)
+        label: LogitCounts.from_predictions(part, clusters=own)
+        for label, part, own in zip(groups.labels, groups.split(rows), within, strict=True)
     }
-    return recalibration_counts(counts, name=groups.name, **options)
+    result = recalibration_counts(counts, name=groups.name, **options)
+    if clusters is None:
+        return result
+    whole = recalibration_counts(LogitCounts.from_predictions(rows, clusters=clusters), **options)
+    return replace(result, overall=whole)
 
 
 def _refuse_contradicted(rows: Predictions, by: Any = None) -> None:
@@ -207,7 +228,9 @@ def recalibration_counts(
 def _one(prior: Any, floor: float | None, draws: int, seeds: list[int], counts: Any) -> Recalibration:
     _require_counts(counts, "counts")
     kept = counts if floor is None else counts.floored(floor)
-    posterior = recalibration_posterior(kept, prior=prior)
+    if kept.clusters is not None:
+        require_several(kept.clusters.number, kept.n_rows)
+    posterior = in_clusters(recalibration_posterior(kept, prior=prior))
     seed, for_large = seeds
     return Recalibration(kept, posterior, posterior.sample(draws, rng=seed), for_large, floor)
 

@@ -5,15 +5,21 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.special import expit
 
 from bayescal import _checks
 from bayescal._arrays import Array, Bools, Floats, Ints
 from bayescal._meant import public
 from bayescal.data.columns import own_hints
+from bayescal.data.groups import Clusters
 from bayescal.data.predictions import Columns, Predictions
+from bayescal.decisions.cells import ClusteredCells
+from bayescal.stats._kernel import bin_index
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import Bins
+from bayescal.stats.clusters import add_clusters
 from bayescal.stats.frozen import Sums
+from bayescal.stats.sums import sums_at
 
 #: Default width of the cells, and its limits.
 STEP, SMALLEST_STEP, LARGEST_STEP = 0.05, 0.001, 1.0
@@ -94,6 +100,8 @@ class LogitCounts(Sums):
     ----------
     binned : BinnedCounts
         Counts in `logit_bins`, for example from `count_file(..., bins=logit_bins())` or from windows of a monitor.
+    clusters : ClusteredCells, optional
+        The rows by cluster, if rows of one cluster may depend on each other.
 
     Notes
     -----
@@ -112,6 +120,7 @@ class LogitCounts(Sums):
     """
 
     binned: BinnedCounts
+    clusters: ClusteredCells | None = None
 
     def __post_init__(self) -> None:
         if not (isinstance(self.binned, BinnedCounts) and isinstance(self.binned.bins, LogitBins)):
@@ -153,15 +162,28 @@ class LogitCounts(Sums):
             return cls.from_predictions(columns, step=step)
 
     @classmethod
-    def from_predictions(cls, predictions: Predictions | Columns, *, step: float = STEP) -> "LogitCounts":
+    def from_predictions(
+        cls, predictions: Predictions | Columns, *, step: float = STEP, clusters: Clusters | None = None
+    ) -> "LogitCounts":
         """Count rows; the values of unvalidated `Columns` are checked in the same pass.
 
         Parameters
         ----------
         predictions : Predictions or Columns
             The rows.
+        clusters : Clusters, optional
+            The cluster of each row.
         """
-        return cls(BinnedCounts.from_predictions(predictions, bins=logit_bins(step)))
+        counts = cls(BinnedCounts.from_predictions(predictions, bins=logit_bins(step)))
+        if clusters is None:
+            return counts
+        weight = np.ones(len(predictions)) if predictions.weight is None else predictions.weight
+        columns = bin_index(predictions.confidence, counts.binned.bins), predictions.outcome
+        cells = np.stack(columns, axis=1).astype(np.int64)
+        return replace(counts, clusters=ClusteredCells.of_rows(clusters.of_row, cells, weight))
+
+    def _plus(self, other: "LogitCounts") -> "LogitCounts":
+        return LogitCounts(self.binned + other.binned, add_clusters(self.clusters, other.clusters))
 
     @classmethod
     def from_frame(
@@ -262,8 +284,29 @@ class LogitCounts(Sums):
 
     @property
     def mass(self) -> Floats:
-        """Effective number of rows in each cell from which the distribution of the logits comes, shape (n_cells,)."""
-        return self.n
+        """Effective number of rows in each cell from which the distribution of the logits comes, shape (n_cells,).
+
+        For rows in clusters, it is divided by the design effect of the mean probability.
+        """
+        if self.clusters is None or self.clusters.number < 2:
+            return self.n
+        cluster, place, _, weight = self.in_clusters
+        p, number = expit(self.logit), self.clusters.number
+        gap = p - self.n @ p / self.n.sum()
+        of_cluster = sums_at(cluster, weight * gap[place], number)
+        alone = self.n @ gap**2
+        effect = of_cluster @ of_cluster / alone * number / (number - 1) if alone > 0 else 1.0
+        return self.n / max(effect, 1.0)
+
+    @property
+    def in_clusters(self) -> tuple[Ints, Ints, Ints, Floats]:
+        """Cluster, position of the cell, outcome and effective rows of each entry of the clusters, for `n` and `k`."""
+        assert self.clusters is not None
+        inside = self._inside
+        kept = inside[self.clusters.cells[:, 0]]
+        cell, outcome = self.clusters.cells[kept].T
+        weight = self._scale * self.clusters.weight[kept]
+        return self.clusters.cluster[kept], (np.cumsum(inside) - 1)[cell], outcome, weight
 
     @property
     def k(self) -> Floats:
@@ -334,8 +377,9 @@ class LogitCounts(Sums):
             deviation_sq[cell] = weight[:, cell].sum() * offset**2
         outside = to != place
         deviation[:, outside], deviation_sq[outside] = 0.0, 0.0
-        return LogitCounts(
-            BinnedCounts(
-                bins, moved(binned.cells), weight, deviation, deviation_sq, moved(binned.weight_sq), binned.target
-            )
-        )
+        cells, weight_sq, clusters = moved(binned.cells), moved(binned.weight_sq), self.clusters
+        if clusters is not None:
+            place = np.stack([to[clusters.cells[:, 0]], clusters.cells[:, 1]], axis=1)
+            clusters = ClusteredCells.of_rows(clusters.cluster, place, clusters.weight)
+        kept = BinnedCounts(bins, cells, weight, deviation, deviation_sq, weight_sq, binned.target)
+        return LogitCounts(kept, clusters)

@@ -170,12 +170,14 @@ class RecalibrationPosterior:
     b: Floats
     log_mass: Floats  # log probability of each cell, shape (FINE, FINE); the probabilities sum to 1
     log_evidence: float  # log marginal likelihood; NaN under a prior without a density
+    exact: tuple[float, float] = (0.0, 1.0)  # line whose likelihood is that of exact calibration
+    wider: tuple[float, float] = (1.0, 1.0)  # factors of the standard deviations of t and b, for rows in clusters
 
     @property
     def log_bayes_factor(self) -> float:
         """Log Bayes factor of intercept 0 and slope 1 against the prior; NaN under a prior without a density."""
-        n, k, x = self.counts.n, self.counts.k, self.counts.logit
-        return float(k @ x - n @ np.logaddexp(0.0, x)) - self.log_evidence
+        n, k, line = self.counts.n, self.counts.k, self.exact[0] + self.exact[1] * self.counts.logit
+        return float(k @ line - n @ np.logaddexp(0.0, line)) - self.log_evidence
 
     def sample(self, n_draws: int = 4000, *, rng: Any = None) -> Floats:
         """Draw intercept and slope jointly, (n_draws, 2), uniformly within cells of about 0.05 standard deviations."""

@@ -16,7 +16,7 @@ from bayescal.data.columns import column, own_hints
 from bayescal.data.frames import to_array
 from bayescal.draws import Draws, fingerprint
 from bayescal.results.of_groups import OfGroups
-from bayescal.results.remarks import row_remarks
+from bayescal.results.remarks import FEW_CLUSTERS, row_remarks, rows_in_clusters
 
 #: Quantities of the table: key, words, and the value for calibrated predictions.
 QUANTITIES = {"in_the_large": ("in the large", 0.0), "intercept": ("intercept", 0.0), "slope": ("slope", 1.0)}
@@ -246,7 +246,7 @@ class Recalibration(_presented.Presented):
     def remarks(self) -> tuple[str, ...]:
         """Warnings about the rows, which are printed below the table; empty if no problem is known."""
         counts = self.counts
-        remarks = list(row_remarks(counts.binned))
+        remarks = [*self._of_clusters(), *row_remarks(counts.binned)]
         events = float(counts.binned.weight[1].sum())
         if events == 0 or float(counts.binned.weight[0].sum()) == 0:
             one = 0 if events == 0 else 1
@@ -260,6 +260,19 @@ class Recalibration(_presented.Presented):
                 "agrees: they are certain at every positive slope and are left out." + self._excluded()
             )
         return tuple(remarks)
+
+    def _of_clusters(self) -> tuple[str, ...]:
+        """State clusters and how they change the intervals, and warn if they are few; empty without clusters."""
+        counts, clusters, wider = self.counts, self.counts.clusters, self.posterior.wider
+        if clusters is None:
+            return ()
+        text = (
+            f"{rows_in_clusters(counts.n_rows, clusters.number, weighted=counts.weighted)}: standard deviations of the "
+            f"line at the mean logit and of the slope are {wider[0]:.3g} and {wider[1]:.3g} times those of independent "
+            "rows."
+        )
+        few = f"With fewer than {FEW_CLUSTERS} (effective) clusters, intervals depend on the t distribution."
+        return (text, few) if clusters.effective_number < FEW_CLUSTERS else (text,)
 
     def _excluded(self) -> str:
         """Sentence on the slopes that rows at 0 and 1 exclude, if their probability without these rows matters."""
