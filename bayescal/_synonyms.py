@@ -138,7 +138,7 @@ TABLE = (
           "judge, rows in clusters are evaluated, one classifier at a time, by", ("cluster",),
           "bayescal.labels.judged(y_true, y_prob, judge=judge, cluster=patient)", of="labels"),
     Meant(CLUSTERS, "Intervals are those of independent rows; rows in clusters are evaluated by", (),
-          f"{EVALUATE}, cluster=patient)", of="clinical cumulative"),
+          f"{EVALUATE}, cluster=patient)", of="cumulative"),
     Meant(CLUSTERS, "Intervals are those of independent rows; rows in clusters are evaluated by", ("cluster",),
           f"{EVALUATE}, cluster=patient)"),
     Meant("pooling pooled partialpooling", "Groups are pooled by", ("pooling",),

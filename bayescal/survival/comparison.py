@@ -16,6 +16,7 @@ from bayescal._meant import public
 from bayescal.analyses.compare_rows import several_named
 from bayescal.analyses.one import DEFAULT_MODEL, evaluate_one
 from bayescal.data.frames import by_column, same_rows
+from bayescal.data.groups import Clusters
 from bayescal.data.predictions import Predictions
 from bayescal.draws import Draws
 from bayescal.estimands.estimand import Estimand
@@ -26,11 +27,12 @@ from bayescal.results.joint import checked_rope
 from bayescal.results.wording import with_interval
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import Bins
+from bayescal.stats.clusters import ClusterCells, PairedClusters, require_several_clusters, square
 from bayescal.stats.losses import LossSums
 from bayescal.stats.paired import PairedCounts
 from bayescal.stats.sums import Coefficients, cosine, sums_at
 from bayescal.survival.analysis import edges_of_risks, require_followed, warn_of_codes
-from bayescal.survival.horizon_counts import HorizonCounts, HorizonRows, observed_rows
+from bayescal.survival.horizon_counts import HorizonCounts, HorizonRows, cluster_cells, observed_rows
 from bayescal.survival.result import LABEL, NAME, RATIO_SEED, SurvivalEvaluation, expects_events
 from bayescal.survival.rows import SurvivalRows
 
@@ -54,7 +56,8 @@ class PairedHorizons:
     of observed to expected events, and on the two areas under the ROC curve. `loss_difference` sums the difference
     between the squared errors, and the squared difference of the influences of rows on the two Brier scores;
     `loss_covariance`, shape (2, 2), is the covariance over rows of these influences. Areas and losses are None if one
-    of the two is not available, `moments` and `loss_covariance` also without censoring.
+    of the two is not available, `moments` and `loss_covariance` also without censoring. `clusters` has sums over
+    clusters of both models, with pseudo-outcomes in place of outcomes; None if rows are independent.
     """
 
     rows: PairedCounts
@@ -65,11 +68,12 @@ class PairedHorizons:
     area_correlation: float | None
     loss_difference: LossSums | None
     loss_covariance: Floats | None
+    clusters: PairedClusters | None
 
     cells, n, n_rows = (property(attrgetter(f"rows.{name}")) for name in ("cells", "n", "n_rows"))
     weight, weight_sq = (property(attrgetter(f"rows.{name}")) for name in ("weight", "weight_sq"))
-    #: Rows in clusters are not supported, and events have no AUGRC.
-    clusters = risk_correlation = None
+    #: Events have no AUGRC.
+    risk_correlation = None
 
     @property
     def log_loss_difference(self) -> LossSums | None:
@@ -77,18 +81,24 @@ class PairedHorizons:
         return self.rows.log_loss_difference if self.moments is None else None
 
     def linear_cosine(self, of_gap: Coefficients, of_mass: Coefficients) -> float:
-        """Cosine similarity over rows of two linear functions of gaps and masses; see `Paired`."""
+        """Cosine similarity over rows, or clusters, of two linear functions of gaps and masses; see `Paired`."""
         if self.moments is None:
             return self.rows.linear_cosine(of_gap, of_mass)
+        same = np.array_equal(*self._bins)
         centred = []
         for counts, gap, mass in zip((self.first, self.second), of_gap, of_mass, strict=True):
             shown = np.where(counts.occupied & counts.followed, counts.accuracy - counts.mean_confidence, 0.0)
             centred.append(mass - float(counts.share @ (gap * shown + mass)))
+        if self.clusters is not None:
+            both: Any = self.first.clusters, self.second.clusters
+            gaps = [gap * counts.followed for counts, gap in zip((self.first, self.second), of_gap, strict=True)]
+            xx, yy = (square(*sums) for sums in zip(both, gaps, centred, strict=True))
+            return cosine(xx, yy, self.clusters.product((gaps[0], gaps[1]), (centred[0], centred[1])), same=same)
         (a, b), (c, d) = ([each[at] for each, at in zip(pair, self._bins, strict=True)] for pair in (of_gap, centred))
         one, e, f, ef, ee, ff = self.moments
         xy = a * b * ef + a * d * e + c * b * f + c * d * one
-        xx, yy = a * a * ee + 2 * a * c * e + c * c * one, b * b * ff + 2 * b * d * f + d * d * one
-        return cosine(float(xx.sum()), float(yy.sum()), float(xy.sum()), same=np.array_equal(*self._bins))
+        of_first, of_second = a * a * ee + 2 * a * c * e + c * c * one, b * b * ff + 2 * b * d * f + d * d * one
+        return cosine(float(of_first.sum()), float(of_second.sum()), float(xy.sum()), same=same)
 
     def gap_cosine(self, gaps: tuple[Floats, Floats]) -> float:
         """Cosine similarity over rows of two profiles of gaps by bin; see `Paired`."""
@@ -107,20 +117,35 @@ class ModelRows:
     """The rows of one model at one horizon, its counts, and the influences of rows on its quantities.
 
     `rows` have the risks that the model states, `at` are the same rows sorted, and `pseudo`, shape (n_rows,), the
-    pseudo-outcomes: the outcomes themselves without censoring.
+    pseudo-outcomes: the outcomes themselves without censoring. `common` is their mean over all models, and `clusters`
+    the cluster of each row, if rows are not independent.
     """
 
     rows: SurvivalRows
     at: HorizonRows
     counts: HorizonCounts
     pseudo: Floats
+    common: Floats
+    clusters: Clusters | None
 
     @classmethod
-    def read(cls, rows: SurvivalRows, horizon: float, bins: Bins) -> "ModelRows":
+    def read(cls, rows: SurvivalRows, horizon: float, bins: Bins, clusters: Clusters | None = None) -> "ModelRows":
         """Sort and count rows."""
         at = HorizonRows.of_rows(rows, horizon, bins)
-        counts = HorizonCounts.from_rows(rows, horizon, bins)
-        return cls(rows, at, counts, at.influences(at.outcome.astype(np.float64)))
+        counts = HorizonCounts.from_rows(rows, horizon, bins, clusters)
+        pseudo = at.influences(at.outcome.astype(np.float64))
+        return cls(rows, at, counts, pseudo, pseudo, clusters)
+
+    def summed(self, influence: Floats) -> Floats:
+        """Influences of rows times their weights; of rows in clusters, their sums over clusters."""
+        weighted = self.at.weight * influence
+        return weighted if self.clusters is None else sums_at(self.clusters.of_row, weighted, self.clusters.number)
+
+    @property
+    def cells(self) -> ClusterCells:
+        """Sums over rows by cluster and bin."""
+        assert self.clusters is not None
+        return cluster_cells(self.at, self.rows.risk, self.clusters.of_row)
 
     @property
     def observed(self) -> tuple[Predictions, BinnedCounts]:
@@ -136,10 +161,10 @@ class ModelRows:
     def on_ratio(self) -> Floats:
         """Influence of each row on the ratio of observed to expected events, up to a constant factor."""
         counts, bin_of = self.counts, self.at.bin_of
-        used = counts.occupied
-        share, expected = counts.share[used], counts.mean_confidence[used]
-        ratio = float(share @ counts.accuracy[used]) / max(float(share @ expected), LEAST_MEAN_RISK)
-        return self.pseudo - ratio * counts.mean_confidence[bin_of]
+        used, weight = counts.occupied, self.at.weight
+        expected = float(counts.share[used] @ counts.mean_confidence[used])
+        ratio = float(weight @ self.common / weight.sum()) / max(expected, LEAST_MEAN_RISK)
+        return self.common - ratio * counts.mean_confidence[bin_of]
 
     @property
     def brier_score(self) -> float:
@@ -164,24 +189,18 @@ class ModelRows:
 def paired_horizons(first: ModelRows, second: ModelRows) -> PairedHorizons:
     """Count the rows of two models of the same event together."""
     (one, one_counted), (other, other_counted) = first.observed, second.observed
-    rows = PairedCounts.from_predictions(one, other, one_counted, other_counted)
-    weight, same = first.at.weight, np.array_equal(first.rows.risk, second.rows.risk)
-    ratios = _correlation(first.on_ratio(), second.on_ratio(), weight, same=same)
+    rows = PairedCounts.from_predictions(one, other, one_counted, other_counted, clusters=first.clusters)
+    same = np.array_equal(first.rows.risk, second.rows.risk)
+    ratios = _correlation(first.summed(first.on_ratio()), second.summed(second.on_ratio()), same=same)
     if not first.at.censored.any():
-        areas, losses = rows.area_correlation, rows.loss_difference
-        return PairedHorizons(rows, first.counts, second.counts, None, ratios, areas, losses, None)
-    on_areas = first.on_area(), second.on_area()
-    return PairedHorizons(
-        rows,
-        first.counts,
-        second.counts,
-        _moments(rows, first, second),
-        ratios,
-        None
-        if on_areas[0] is None or on_areas[1] is None
-        else _correlation(on_areas[0], on_areas[1], weight, same=same),
-        *_score_differences(first, second),
-    )
+        scores: tuple[Any, ...] = (rows.area_correlation, rows.loss_difference, None, rows.clusters)
+        return PairedHorizons(rows, first.counts, second.counts, None, ratios, *scores)
+    on_areas, areas = (first.on_area(), second.on_area()), None
+    if on_areas[0] is not None and on_areas[1] is not None:
+        areas = _correlation(first.summed(on_areas[0]), second.summed(on_areas[1]), same=same)
+    clusters = None if first.clusters is None else PairedClusters.from_cells(first.cells, second.cells)
+    scores = areas, *_score_differences(first, second), clusters
+    return PairedHorizons(rows, first.counts, second.counts, _moments(rows, first, second), ratios, *scores)
 
 
 def _moments(rows: PairedCounts, first: ModelRows, second: ModelRows) -> Floats:
@@ -210,11 +229,10 @@ def _score_differences(first: ModelRows, second: ModelRows) -> tuple[LossSums | 
     return LossSums(np.asarray(total * (first.brier_score - second.brier_score)), squares), covariance
 
 
-def _correlation(first: Floats, second: Floats, weight: Floats, *, same: bool) -> float:
-    """Correlate influences of rows, whose mean is 0; 1 if all are equal. If all are 0, 1 for the same risks only."""
-    if first.any() and np.array_equal(first, second):
+def _correlation(one: Floats, other: Floats, *, same: bool) -> float:
+    """Correlate influences of rows or clusters, whose mean is 0; if all are 0, it is 1 for the same risks only."""
+    if one.any() and np.array_equal(one, other):
         return 1.0
-    one, other = weight * first, weight * second
     return cosine(float(one @ one), float(other @ other), float(one @ other), same=same)
 
 
@@ -249,10 +267,17 @@ class SurvivalComparison(Comparison):
     def observed_expected(self) -> Draws:
         """Joint draws of the ratio of observed to expected events of all models, in the order of `labels`.
 
-        Each ratio has the draws of its own evaluation, in an order that gives them the correlation of the influences of
-        rows on the ratios. It raises a ValueError if all risks that a model states are 0.
+        The events are those of the same rows. If some are censored, the draws of each evaluation are multiplied by a
+        factor, so that the mean of each ratio has the mean of the product-limit estimates of all models as observed
+        events. The order of the draws gives them the correlation of the influences of rows on the ratios. It raises a
+        ValueError if all risks that a model states are 0.
         """
+        counts = [evaluation.counts for evaluation in self.evaluations.values()]
         each = [evaluation.observed_expected.values for evaluation in self.evaluations.values()]
+        if any(of.n_censored.any() for of in counts):
+            observed = np.mean([of.share[of.occupied] @ of.accuracy[of.occupied] for of in counts])
+            expected = [of.share[of.occupied] @ of.mean_confidence[of.occupied] for of in counts]
+            each = [values * (observed / of / values.mean()) for values, of in zip(each, expected, strict=True)]
         correlation = np.eye(len(each))
         for (i, j), pair in self.pairs.items():
             correlation[i, j] = correlation[j, i] = pair.ratio_correlation
@@ -317,6 +342,7 @@ def compare(
     binning: str = "equal-width",
     cause: int = 1,
     weights: Any = None,
+    cluster: Any = None,
     model: str = DEFAULT_MODEL,
     draws: int = 4000,
     rng: Any = None,
@@ -332,7 +358,7 @@ def compare(
         The risks that each model states, by name; at least two. A data frame has one column per model.
     horizon : float
         The time by which the risks are stated, in the unit of `time`; at most the last time.
-    bins, binning, cause, weights, model, draws, **options
+    bins, binning, cause, weights, cluster, model, draws, **options
         As for `bayescal.survival.evaluate`. If edges are chosen from the rows, each model has its own.
     rng : None, int, SeedSequence or Generator
         Randomness. All models have the same random numbers, so that two names of one differ by exactly 0.
@@ -395,20 +421,25 @@ def compare(
     risk = by_column(risk) or risk
     names = several_named("risk", risk)
     width = checked_rope(rope)
-    same_rows({"time": time, "event": event, "weights": weights, **{f"risk[{n!r}]": r for n, r in risk.items()}})
-    models = {}
+    columns = {f"risk[{name!r}]": values for name, values in risk.items()}
+    same_rows({"time": time, "event": event, "weights": weights, "cluster": cluster, **columns})
+    models, clusters = {}, None
     for name in names:
         with errors_of(f"model {name!r}"):
             rows = SurvivalRows.read(time, event, risk[name], weights, cause=cause)
             at = rows.checked_horizon(horizon)
-            models[name] = ModelRows.read(rows, at, edges_of_risks(rows, bins, binning))
+            if cluster is not None and clusters is None:
+                clusters = Clusters.from_column(cluster, len(rows), rows="time")
+            models[name] = ModelRows.read(rows, at, edges_of_risks(rows, bins, binning), clusters)
             require_followed(models[name].counts)
-    every = list(models.values())
+            require_several_clusters(models[name].counts)
+    common = np.mean([each.pseudo for each in models.values()], axis=0)
+    every = [replace(each, common=common) for each in models.values()]
     warn_of_codes(every[0].rows)
     pairs = {(i, j): paired_horizons(every[i], every[j]) for i, j in combinations(range(len(every)), 2)}
-    common, order = _checks.seeds(rng, 2)
+    seed, order = _checks.seeds(rng, 2)
     evaluations = {
-        name: SurvivalEvaluation.of(evaluate_one(each.counts, model=model, draws=draws, rng=common, **options))
+        name: SurvivalEvaluation.of(evaluate_one(each.counts, model=model, draws=draws, rng=seed, **options))
         for name, each in models.items()
     }
     return SurvivalComparison(evaluations, pairs, width, order)

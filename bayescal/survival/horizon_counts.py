@@ -116,8 +116,8 @@ class HorizonCounts(Whole):
     """Right-censored rows at one horizon, by bin of the stated risk; satisfies the protocol `Counts`.
 
     `rows` have outcome 1 for events of the cause that were observed by the horizon; their `clusters` are sums of
-    pseudo-outcomes minus stated risks (`cluster_sums`). Without censoring before the horizon all members equal those of
-    `rows`. Shape (n_bins,):
+    pseudo-outcomes minus stated risks (`cluster_cells`). Without censoring before the horizon all members equal those
+    of `rows`. Shape (n_bins,):
 
     * `accuracy`: Kaplan-Meier or Aalen-Johansen estimate of the probability of the event by the horizon; in a bin that
       is not followed, the estimate at the last time of the bin; NaN in empty bins;
@@ -170,7 +170,7 @@ class HorizonCounts(Whole):
         n_censored = np.bincount(at.bin_of[at.censored], minlength=len(bins))
         of_row = None if clusters is None else clusters.of_row
         if of_row is not None:
-            counted = replace(counted, clusters=cluster_sums(at, rows.risk, of_row))
+            counted = replace(counted, clusters=ClusterSums.from_cells(cluster_cells(at, rows.risk, of_row)))
         return censored_counts(counted, horizon, at.exits, n_censored, _known(at, rows.risk, of_row))
 
     @property
@@ -256,8 +256,8 @@ def _known(at: HorizonRows, risk: Array, of_row: Ints | None) -> Known:
     return Known(summed(inverse), LossSums(summed(inverse * loss), summed(inverse * loss**2)), ranks)
 
 
-def cluster_sums(at: HorizonRows, risk: Array, of_row: Ints) -> ClusterSums:
-    """Return sums over clusters of rows of which some are censored; `of_row` is the code of the cluster of each row.
+def cluster_cells(at: HorizonRows, risk: Array, of_row: Ints) -> ClusterCells:
+    """Sum rows of which some are censored by cluster and bin; `of_row` is the code of the cluster of each row.
 
     The pseudo-outcome of a row replaces its outcome: the derivative of the product-limit number of events in its bin
     with respect to the weight of the row (`HorizonRows.influences`). The derivative of the estimated sum of squared
@@ -269,7 +269,7 @@ def cluster_sums(at: HorizonRows, risk: Array, of_row: Ints) -> ClusterSums:
     residual = at.influences(at.outcome.astype(np.float64)) - risk
     mean, on_mean = at.on_mean(at.squared_errors(risk))
     losses = mean + on_mean, np.zeros(len(residual))
-    return ClusterSums.from_cells(ClusterCells.of_residuals(of_row, at.bin_of, n_bins, at.weight, residual, losses))
+    return ClusterCells.of_residuals(of_row, at.bin_of, n_bins, at.weight, residual, losses)
 
 
 def censored_counts(

@@ -162,7 +162,8 @@ def by_method(rows: Iterable[dict[str, Any]]) -> str:
         covered, width = np.array([row["coverage"] for row in of]), np.mean([row["width"] for row in of])
         worst = of[int(covered.argmin())]
         where = worst["kind"] + ", unequal sizes" * (worst["sizes"] == "unequal")
-        numbers = f"{covered.mean():.3f}", f"{covered.min():.2f}", f"{width:.3f}"
+        wide = f"{width:.3f}" if np.isfinite(width) else "infinite"  # of separated outcomes
+        numbers = f"{covered.mean():.3f}", f"{covered.min():.2f}", wide
         lines.append([quantity, clusters, method, *numbers, where])
     head = "Quantity | Clusters: | Method | Mean coverage: | Worst cell: | Width: | Where it is worst"
     return table(head, lines)

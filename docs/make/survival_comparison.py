@@ -45,6 +45,8 @@ PAIRS = (
 TRUTH_ROWS = 1_000_000
 QUANTITIES = ("ece", "observed_expected", "brier_score", "auc")
 OURS, UNPAIRED, DELTA, NAIVE = "compare_survival", "unpaired", "plug-in, jackknife", "censored = event-free"
+#: Rows of the smallest size as clusters of so many copies, with `cluster=` and as independent rows.
+COPIES, CLUSTERED, IGNORED = 4, "copies, cluster=", "copies as independent rows"
 COLUMNS = (
     *("quantity", "n_rows", "first", "second", "censored", "dependent", "value"),
     *("method", "coverage", "above", "width", "repeats"),
@@ -88,6 +90,16 @@ def intervals_of(rows: SurvivalRows, stated: dict[str, Floats], draws: int, seed
     found = bc.compare_survival(rows.time, rows.event, stated, **call)
     ends = {("observed_expected", OURS): found.observed_expected_difference().interval(PROB)}
     each = [found[name] for name in names]
+    if len(rows) == SIZES[0]:
+        for method, cluster in ((CLUSTERED, np.repeat(np.arange(len(rows)), COPIES)), (IGNORED, None)):
+            time, event, *risks = (np.repeat(of, COPIES) for of in (rows.time, rows.event, *stated.values()))
+            copied = bc.survival.compare(time, event, dict(zip(names, risks, strict=True)), cluster=cluster, **call)
+            ends["observed_expected", method] = copied.observed_expected_difference().interval(PROB)
+            ends |= {
+                (key, method): copied.difference(estimand=key).interval(PROB)
+                for key in ("ece", "brier_score", "auc")
+                if all(hasattr(copied[name], key) for name in names)
+            }
     rng = np.random.default_rng(seed)
     for quantity in QUANTITIES:
         if quantity == "observed_expected":

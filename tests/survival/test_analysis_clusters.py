@@ -225,7 +225,7 @@ def test_columns_are_aligned_and_checked():
 
 
 REFUSED = {
-    r"survival\.compare": lambda t, e, r, c: bc.compare_survival(t, e, {"a": r, "b": r**2}, horizon=0.5, cluster=c),
+    r"survival\.net_benefit": lambda t, e, r, c: bc.survival.net_benefit(t, e, r, horizon=0.5, cluster=c),
     r"survival\.evaluate_counts": lambda t, e, r, c: bc.evaluate_survival_counts(
         bc.SurvivalCounts.from_arrays(t, e, r, times=[0.5]), cluster=c
     ),

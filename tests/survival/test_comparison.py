@@ -48,8 +48,55 @@ def test_margins_are_those_of_each_model_alone():
         own = found[name]
         assert np.array_equal(np.sort(found.draws().values[:, i]), np.sort(own.ece.values))
         ratio = found.observed_expected.values[:, i]
-        assert np.array_equal(np.sort(ratio), np.sort(own.observed_expected.values))
+        np.testing.assert_allclose(
+            np.sort(ratio) / np.sort(own.observed_expected.values), ratio.mean() / own.observed_expected.mean()
+        )
     assert found.horizon == 1.0
+
+
+def test_ratios_have_common_observed_events():
+    """The mean ratio of each model is one number of events, the mean of the product limits in its bins, by its risks."""
+    time, event, risks = simulated(800)
+    found = bc.compare_survival(time, event, risks, horizon=1, rng=5, draws=300)
+    counts = [found[name].counts for name in risks]
+    events = np.mean([np.nansum(each.share * each.accuracy) for each in counts])
+    expected = np.array([np.mean(risk) for risk in risks.values()])
+    np.testing.assert_allclose(found.observed_expected.values.mean(axis=0), events / expected)
+
+
+def test_clusters_of_one_row_change_nothing_and_copies_count_once():
+    """Sums over clusters of one row are those over rows; four copies of each row have nearly the intervals of one."""
+    time, event, risks = simulated(600)
+    plain = bc.survival.compare(time, event, risks, horizon=1, rng=5, draws=1000)
+    single = bc.survival.compare(time, event, risks, horizon=1, cluster=np.arange(600), rng=5, draws=1000)
+    copied = [np.repeat(each, 4) for each in (time, event, *risks.values())]
+    rows = copied[0], copied[1], dict(zip(risks, copied[2:], strict=True))
+    copies = bc.survival.compare(*rows, horizon=1, cluster=np.repeat(np.arange(600), 4), rng=5, draws=1000)
+    ignored = bc.survival.compare(*rows, horizon=1, rng=5, draws=1000)
+    for name in ("ece", "brier_score", "auc"):
+        one, same, four, narrow = (
+            of.difference("A", "C", estimand=name).sd() for of in (plain, single, copies, ignored)
+        )
+        assert same == pytest.approx(one, rel=0.1), name
+        assert four == pytest.approx(one, rel=0.15), name
+        assert narrow < 0.65 * one, name
+    one, same, four, narrow = (
+        of.observed_expected_difference("A", "C").sd() for of in (plain, single, copies, ignored)
+    )
+    assert (same, four) == (pytest.approx(one, rel=0.1), pytest.approx(one, rel=0.1))
+    assert narrow < 0.65 * one
+
+
+def test_without_censoring_clusters_are_those_of_compare():
+    time, event, risks = simulated(500)
+    event, cluster = np.where(event == 0, 3, event), np.arange(500) // 5
+    options = {"bins": 8, "cluster": cluster, "draws": 400, "rng": 5}
+    survival = bc.survival.compare(time, event, risks, horizon=0.6, **options)
+    plain = bc.compare((event == 1) & (time <= 0.6), risks, **options)
+    for name in ("ece", "brier_score", "auc"):
+        assert np.array_equal(survival.draws(name).values, plain.draws(name).values), name
+    with pytest.raises(ValueError, match="at least two clusters"):
+        bc.survival.compare(time, event, risks, horizon=0.6, cluster=np.zeros(500))
 
 
 @pytest.mark.measuring
