@@ -244,8 +244,8 @@ TABLE = (
           of="CalibrationMonitor.confidence_sequence"),
     Meant("baseline reference", "The earlier windows are", ("reference", "baseline"), "monitor.change(baseline=(0, 4))",
           of="CalibrationMonitor.evidence CalibrationMonitor.change"),
-    Meant(f"{PROBS} alpha significance", "The result has no intervals.", of="CalibrationTests CorpDecomposition "
-          "Evidence MurphyDecomposition SubpopulationScreen WeightReport"),
+    Meant(f"{PROBS} alpha significance", "The result has no intervals.", of="CalibrationTests "
+          "CorpDecomposition DistributionTests Evidence MurphyDecomposition SubpopulationScreen WeightReport"),
     Meant(PROBS, "The probability that all intervals hold is", ("prob=0.95",),
           "monitor.confidence_sequence(prob=0.9)", of="ConfidenceSequence CalibrationMonitor.confidence_sequence"),
     Meant(PROBS, "The probability that intervals are as narrow as planned for is", ("prob=0.95",),
@@ -356,7 +356,8 @@ TABLE = (
     Meant("level", "The probability that all intervals hold is", ("prob",), of="ConfidenceSequence"),
     Meant("alarm", "The first window whose interval lies above a limit is", ("above(0.02)",), of="ConfidenceSequence"),
     Meant("pvalue pvalues p", "P-values are", ("p_values", "p_kuiper` and `p_kolmogorov_smirnov",
-          "p_spiegelhalter` and `p_hosmer_lemeshow"), "bayescal.clinical.calibration_tests(y_true, y_prob).table()"),
+          "p_spiegelhalter` and `p_hosmer_lemeshow", "p_d_calibration` and `p_a_calibration"),
+          "bayescal.clinical.calibration_tests(y_true, y_prob).table()"),
     Meant("evalue evalues value", "E-values after each window are", ("values",), of="Evidence"),
     Meant("alarmed alarms", "Whether there is an alarm is", ("raised",), of="Evidence"),
     Meant("unreliability up sp sz pvalue pvalues p", "The evidence for calibration is", ("bayes_factor",),

@@ -535,7 +535,7 @@ OF_OTHERS = (*STATISTICS, "pvalue", "p_value", "p_values", "rhat", "ess", "to_pa
 PLANS = ("CheckPlan", "Plan", "ValidationPlan", "ConfidenceSequence")
 #: Results without draws of one quantity.
 WITHOUT_DRAWS = (
-    *("CalibrationTests", "CorpDecomposition", "Evidence", "MurphyDecomposition", "Plan"),
+    *("CalibrationTests", "DistributionTests", "CorpDecomposition", "Evidence", "MurphyDecomposition", "Plan"),
     *(
         "CheckPlan",
         "ValidationPlan",
@@ -665,7 +665,9 @@ def test_the_meaning_for_one_function_is_the_only_answer():
         "`monitor.evidence(level=0.05)`.",
         lambda: bc.compare(Y, MODELS, metric="auc"): "Methods of the result take it: "
         "`bayescal.compare(y_true, models).table(estimand='auc')`.",
-        lambda: bc.survival.compare(TIMES, Y, MODELS, horizon=5, cluster=Y): "`survival.compare` takes no 'cluster'. "
+        lambda: bc.survival.net_benefit(
+            TIMES, Y, P, horizon=5, cluster=Y
+        ): "`survival.net_benefit` takes no 'cluster'. "
         "Intervals are those of independent rows; rows in clusters are evaluated by "
         "`bayescal.survival.evaluate(time, event, risk, horizon=5, cluster=patient)`.",
     }.items():
@@ -857,6 +859,7 @@ NEEDS = {
     "missing": "score",
 }  # fmt: skip
 TAKE_SEVERAL = {
+    "survival.net_benefit",
     "compare",
     "scores.compare",
     "survival.compare",

@@ -55,7 +55,7 @@ def test_margins_are_those_of_each_model_alone():
 
 
 def test_ratios_have_common_observed_events():
-    """The mean ratio of each model is one number of events, the mean of the product limits in its bins, by its risks."""
+    """The mean ratio of each model is the mean number of events of all models, divided by its own expected number."""
     time, event, risks = simulated(800)
     found = bc.compare_survival(time, event, risks, horizon=1, rng=5, draws=300)
     counts = [found[name].counts for name in risks]
