@@ -54,6 +54,7 @@ def _(result: ValidationPlan, ax: "Axes | None" = None) -> "Axes":
         ax.set_xlim(min(answers) / 5, 4 * max(answers))
     ax.axhline(result.assurance, color=colours.grey, linewidth=0.8, linestyle=":", gid="assurance")
     ax.set(xscale="log", xlabel="rows", ylabel="share of studies that meet the goal", ylim=(-0.03, 1.03))
+    ax.xaxis.set_major_formatter("{x:.0f}")
     above = key_above(ax, small=small)
     title = "Not reached" if result.rows is None else f"{result.rows} rows meet all goals"
     titled(ax, title, [] if small else [f"dotted: assurance {result.assurance:g}"], above=above, small=small)
