@@ -72,21 +72,26 @@ AXES = "\n\nReturns\n-------\nmatplotlib Axes\n    `ax`, or the new one; its ``.
 PLOT_ERRORS = """\n\nRaises\n------\nTypeError\n    If `{}` is something else, or `ax` is not an Axes.
 ValueError\n    If an argument is invalid, such as a colour that is unknown to matplotlib."""
 
-#: Usual imports of examples, by the beginning of the code that needs them.
+#: Usual first lines of examples, by the beginning of the code that needs them; the last may need the first.
+GENERATOR = "rng = np.random.default_rng(1)"
 IMPORTS = {
     "np.": "import numpy as np",
     "bc.": "import bayescal as bc",
     "Figure()": "from matplotlib.figure import Figure",
     "simulate(": "from bayescal.datasets.simulate import simulate",
+    "rng.": GENERATOR,
 }
 
 _HEAD, _NEXT = "\n\nParameters\n----------\n", re.compile(r"\n\n[A-Z][A-Za-z ]+\n-{3,}\n")
 
 
 def with_imports(text: str | None) -> str | None:
-    """Return a docstring whose examples begin with the usual imports of the names that they use."""
+    """Return a docstring whose examples begin with the usual imports, and generator, of the names that they use."""
     head, _, code = (text or "").partition(">>> ")
-    needed = [line for use, line in IMPORTS.items() if re.search(rf"\b{re.escape(use)}", code) and line not in code]
+    makes = re.search(r"\brng\.", code) is not None and "rng = " not in code
+    whole = f"{code}{GENERATOR}" if makes else code
+    needed = [line for use, line in IMPORTS.items() if re.search(rf"\b{re.escape(use)}", whole) and line not in code]
+    needed = [line for line in needed if line != GENERATOR or makes]
     lines = [f">>> {line}\n{head.rpartition('\n')[2]}" for line in needed]
     return f"{head}{''.join(lines)}>>> {code}" if lines else text
 

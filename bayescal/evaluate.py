@@ -153,7 +153,6 @@ def evaluate(
 
     Examples
     --------
-    >>> rng = np.random.default_rng(1)
     >>> p = rng.random(1000)
     >>> y = rng.random(1000) < p ** 1.3
     >>> ev = bc.evaluate(y, p, rng=1)

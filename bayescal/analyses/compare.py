@@ -127,7 +127,6 @@ def compare(
 
     Examples
     --------
-    >>> rng = np.random.default_rng(1)
     >>> p = rng.random(2000)
     >>> y = rng.random(2000) < p
     >>> comparison = bc.compare(y, {"honest": p, "timid": 0.5 + 0.5 * (p - 0.5)}, rng=1)

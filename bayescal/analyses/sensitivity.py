@@ -96,7 +96,6 @@ def bin_sensitivity(
     --------
     The outcomes of a calibrated classifier: the plug-in ECE of 50 bins is nearly three times that of 5 bins.
 
-    >>> rng = np.random.default_rng(1)
     >>> p = rng.random(2000)
     >>> result = bc.bin_sensitivity(rng.random(2000) < p, p, n_bins=(5, 50), rng=1)
     >>> [(row["binning"], row["n_bins"], round(row["plug_in"], 3)) for row in result.table()]

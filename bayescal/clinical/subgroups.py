@@ -90,8 +90,6 @@ class GroupedClinicalSummary(OfGroups[ClinicalSummary]):
 
     Examples
     --------
-    >>> import bayescal as bc
-    >>> from bayescal.datasets.simulate import simulate
     >>> rows = simulate(2000, population="flat", curve="temperature", strength=1.5, rng=1)
     >>> by_sex = bc.clinical.summary(rows.outcome, rows.confidence, by=["f", "m"] * 1000, rng=1)
     >>> list(by_sex), by_sex["f"].n_rows

@@ -118,7 +118,6 @@ def net_benefit(
 
     Examples
     --------
-    >>> rng = np.random.default_rng(1)
     >>> p = rng.random(1000)
     >>> y = rng.random(1000) < p
     >>> curves = bc.decisions.net_benefit(y, {"new": p, "old": np.sqrt(p)}, [0.2, 0.5, 0.8], rng=1)

@@ -145,7 +145,6 @@ def top_k(
 
     Examples
     --------
-    >>> rng = np.random.default_rng(1)
     >>> p = rng.dirichlet([1, 1, 1, 1], 2000)
     >>> y = [rng.choice(4, p=row) for row in p]
     >>> top = bc.decisions.top_k(y, p, rng=1)

@@ -233,7 +233,6 @@ def auc(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draws:
 
     Examples
     --------
-    >>> rng = np.random.default_rng(1)
     >>> p = rng.random(2000)
     >>> evaluation = bc.evaluate(rng.random(2000) < p, p, rng=1)
     >>> evaluation.plug_in_of("auc")

@@ -88,7 +88,6 @@ def brier_score(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draw
 
     Examples
     --------
-    >>> rng = np.random.default_rng(1)
     >>> p = rng.random(4000)
     >>> counts = bc.BinnedCounts.from_arrays(rng.random(4000) < p, p, bins=1)
     >>> bc.estimands.brier_score(bc.dirichlet_posterior(counts).sample(4000, rng=1), counts, rng=1).interval(0.95)
@@ -183,7 +182,6 @@ def log_score(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draws:
     --------
     The expected log score of calibrated uniform probabilities is 1/2.
 
-    >>> rng = np.random.default_rng(1)
     >>> p = rng.random(4000)
     >>> bc.evaluate(rng.random(4000) < p, p, rng=1).log_score.interval(0.95)
     (0.48..., 0.51...)

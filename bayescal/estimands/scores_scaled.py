@@ -101,7 +101,6 @@ def scaled_brier_score(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) 
     --------
     Calibrated uniform probabilities have the Brier score 1/6 and the event rate 1/2, so that it is 1/3.
 
-    >>> rng = np.random.default_rng(1)
     >>> p = rng.random(4000)
     >>> bc.evaluate(rng.random(4000) < p, p, rng=1).scaled_brier_score.interval(0.95)
     (0.3..., 0.3...)

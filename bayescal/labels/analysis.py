@@ -129,7 +129,6 @@ def judged(
     --------
     Confidences that are too high; the judge has sensitivity 0.9 and specificity 0.8, and 300 of 2000 rows are checked:
 
-    >>> rng = np.random.default_rng(1)
     >>> confidence = rng.random(2000)
     >>> right = rng.random(2000) < 0.2 + 0.5 * confidence
     >>> judge = np.where(right, rng.random(2000) < 0.9, rng.random(2000) > 0.8)

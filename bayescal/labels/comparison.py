@@ -104,7 +104,6 @@ def compare_judged(
     --------
     Two models with answers of their own, of which the second states confidences that are too high:
 
-    >>> rng = np.random.default_rng(1)
     >>> confidence = {"old": rng.random(2000), "new": rng.random(2000)}
     >>> right = {"old": rng.random(2000) < confidence["old"], "new": rng.random(2000) < 0.7 * confidence["new"]}
     >>> judge = {name: np.where(z, rng.random(2000) < 0.9, rng.random(2000) > 0.8) for name, z in right.items()}

@@ -132,7 +132,6 @@ def partly_observed(
     --------
     Outcomes are known more often at high scores. The true ECE is 0.15:
 
-    >>> rng = np.random.default_rng(1)
     >>> p = rng.beta(1, 3, 5000)
     >>> y = np.where(rng.random(5000) < 0.05 + 0.9 * p, rng.random(5000) < 0.2 + 0.8 * p, np.nan)
     >>> ev = bc.labels.partly_observed(y, p, missing="score", rng=1)

@@ -72,7 +72,6 @@ class CalibrationMonitor(SequentialTests, _presented.Presented):
 
     Examples
     --------
-    >>> rng = np.random.default_rng(1)
     >>> monitor = bc.monitoring.CalibrationMonitor(window="1d", target="event")
     >>> for day in ("2026-03-01", "2026-03-02", "2026-03-03"):
     ...     confidence = rng.random(2000)

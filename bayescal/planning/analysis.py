@@ -151,7 +151,6 @@ def labels_needed(
 
     Examples
     --------
-    >>> rng = np.random.default_rng(1)
     >>> confidence = rng.random(300)
     >>> pilot = bc.BinnedCounts.from_arrays(rng.random(300) < confidence, confidence, bins=5)
     >>> plan = bc.planning.labels_needed(pilot, width=0.03, simulations=20, draws=200, rng=1)

@@ -166,7 +166,6 @@ def checks_needed(
 
     Examples
     --------
-    >>> rng = np.random.default_rng(1)
     >>> confidence = rng.random(2000)
     >>> right = rng.random(2000) < 0.2 + 0.5 * confidence
     >>> judge = np.where(right, rng.random(2000) < 0.9, rng.random(2000) > 0.8)

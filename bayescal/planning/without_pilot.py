@@ -115,7 +115,6 @@ def validation(
     --------
     For known numbers, the rows for observed / expected are (1 - 0.1) / (0.1 s^2), with the error s = 0.0509:
 
-    >>> import bayescal as bc
     >>> goals = {"observed_expected": 0.2, "auc": 0.1}
     >>> plan = bc.planning.validation(prevalence=0.1, auc=0.8, width=goals, rng=1)
     >>> [row["rows_on_average"] for row in plan.table()]

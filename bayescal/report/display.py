@@ -75,7 +75,6 @@ class CalibrationDisplay:
 
     Examples
     --------
-    >>> rng = np.random.default_rng(1)
     >>> p = rng.random(1000)
     >>> y = np.where(rng.random(1000) < p, "yes", "no")
     >>> display = bc.CalibrationDisplay.from_predictions(

@@ -52,9 +52,6 @@ class Imputed[R: Presented](Presented):
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import bayescal as bc
-    >>> rng = np.random.default_rng(1)
     >>> imputed = list(np.where(rng.random(500) < 0.3, rng.random((5, 500)), rng.random(500)))
     >>> rc = bc.clinical.recalibration(rng.random(500) < imputed[0], imputed, rng=1)
     >>> len(rc.imputations), round(rc.table()[2]["missing_information"], 2)

@@ -262,7 +262,6 @@ def compare(
     --------
     Labels are drawn from known probabilities. The other classifier states 1/3 for every class.
 
-    >>> rng = np.random.default_rng(1)
     >>> true = rng.dirichlet(np.ones(3), 2000)
     >>> y = (true.cumsum(axis=1) < rng.random((2000, 1))).sum(axis=1)
     >>> comparison = bc.scores.compare(y, {"true": true, "constant": np.full((2000, 3), 1 / 3)}, rng=1)

@@ -77,7 +77,6 @@ def evaluate_shifted(
 
     Examples
     --------
-    >>> rng = np.random.default_rng(1)
     >>> y, y_target = rng.random(2000) < 1 / 2, rng.random(2000) < 1 / 6
     >>> p, p_target = (1 / (1 + np.exp(-2 * rng.normal(2 * each - 1.0, 1))) for each in (y, y_target))
     >>> bc.evaluate_shifted(y, p, p_target, shift="label", rng=1).ece.interval(0.95)

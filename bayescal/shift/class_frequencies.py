@@ -369,7 +369,6 @@ def class_priors(
 
     Examples
     --------
-    >>> rng = np.random.default_rng(1)
     >>> y, y_target = rng.random(1000) < 1 / 2, rng.random(1000) < 1 / 5
     >>> p, p_target = (1 / (1 + np.exp(-rng.normal(4 * each - 2.0, 2))) for each in (y, y_target))
     >>> print(bc.shift.class_priors(y, p, p_target, rng=1).sentence())

@@ -171,7 +171,6 @@ def covariate(
     --------
     A feature has the mean 0 in the source and 1 in the target, and the classifier ignores half of its effect:
 
-    >>> rng = np.random.default_rng(1)
     >>> x, x_target = rng.standard_normal(2000), rng.standard_normal(5000) + 1
     >>> y = rng.random(2000) < 1 / (1 + np.exp(-2 * x))
     >>> p, p_target = (1 / (1 + np.exp(-each)) for each in (x, x_target))

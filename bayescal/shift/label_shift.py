@@ -110,7 +110,6 @@ def label(
     --------
     Half of the source has the event, and a sixth of the target:
 
-    >>> rng = np.random.default_rng(1)
     >>> y, y_target = rng.random(2000) < 1 / 2, rng.random(2000) < 1 / 6
     >>> p, p_target = (1 / (1 + np.exp(-2 * rng.normal(2 * each - 1.0, 1))) for each in (y, y_target))
     >>> evaluation = bc.shift.label(y, p, p_target, rng=1)
@@ -172,7 +171,6 @@ def label_counts(
 
     Examples
     --------
-    >>> rng = np.random.default_rng(1)
     >>> y, y_target = rng.random(2000) < 1 / 2, rng.random(100_000) < 1 / 6
     >>> p, p_target = (1 / (1 + np.exp(-2 * rng.normal(2 * each - 1.0, 1))) for each in (y, y_target))
     >>> options = {"cells": bc.shift.ShiftCells.predicted_class(2), "bins": 10}

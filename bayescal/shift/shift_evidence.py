@@ -252,7 +252,6 @@ def evidence(
     --------
     The event has the frequency 1/2 in the source and 1/5 in the target:
 
-    >>> rng = np.random.default_rng(1)
     >>> y, y_target = rng.random(2000) < 1 / 2, rng.random(1000) < 1 / 5
     >>> p, p_target = (1 / (1 + np.exp(-2 * rng.normal(2 * each - 1.0, 1))) for each in (y, y_target))
     >>> evidence = bc.shift.evidence(y, p, p_target, rng=1)

@@ -152,7 +152,6 @@ def evaluate(
 
     Examples
     --------
-    >>> rng = np.random.default_rng(1)
     >>> risk = rng.beta(1.2, 2.4, 2000)
     >>> died = (np.log(rng.random(2000)) / np.log1p(-risk)) ** 0.8
     >>> lost = rng.exponential(1.5, 2000)
@@ -229,7 +228,6 @@ def evaluate_counts(
 
     Examples
     --------
-    >>> rng = np.random.default_rng(1)
     >>> week, risk = rng.integers(1, 53, 1000), rng.random(1000)
     >>> counts = bc.survival.SurvivalCounts.from_arrays(week, rng.random(1000) < risk, risk, times=np.arange(1, 53))
     >>> bc.survival.evaluate_counts(counts, horizon=26, rng=1).counts

@@ -407,7 +407,6 @@ def compare(
 
     Examples
     --------
-    >>> rng = np.random.default_rng(1)
     >>> risk = rng.beta(1.2, 2.4, 2000)
     >>> died = (np.log(rng.random(2000)) / np.log1p(-risk)) ** 0.8
     >>> lost = rng.exponential(1.5, 2000)

@@ -173,9 +173,6 @@ def net_benefit(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import bayescal as bc
-    >>> rng = np.random.default_rng(1)
     >>> risk = rng.beta(1.2, 2.4, 2000)
     >>> died = (np.log(rng.random(2000)) / np.log1p(-risk)) ** 0.8
     >>> lost = rng.exponential(1.5, 2000)

@@ -193,9 +193,6 @@ def calibration_tests(surviving: Any, event: Any, *, bins: int = 10) -> Distribu
     --------
     Hazards that are 1.3 times as large as predicted:
 
-    >>> import numpy as np
-    >>> import bayescal as bc
-    >>> rng = np.random.default_rng(1)
     >>> rate = rng.gamma(2.0, 0.5, 1000)
     >>> died, lost = rng.exponential(1 / (1.3 * rate)), rng.exponential(1.0, 1000)
     >>> surviving = np.exp(-rate * np.minimum(died, lost))

@@ -147,9 +147,6 @@ def recalibration(
     --------
     Risks that are too extreme by a factor of 1.5 on the logit scale:
 
-    >>> import numpy as np
-    >>> import bayescal as bc
-    >>> rng = np.random.default_rng(1)
     >>> true = rng.beta(1.2, 2.4, 4000)
     >>> died = (np.log(rng.random(4000)) / np.log1p(-true)) ** 0.8
     >>> lost = rng.exponential(1.5, 4000)

@@ -389,9 +389,6 @@ class SurvivalHorizons(ByLabel[SurvivalEvaluation]):
 
         Examples
         --------
-        >>> import numpy as np
-        >>> import bayescal as bc
-        >>> rng = np.random.default_rng(1)
         >>> risk = rng.beta(1.2, 2.4, 1000)
         >>> died, lost = (np.log(rng.random(1000)) / np.log1p(-risk)) ** 0.8, rng.exponential(1.5, 1000)
         >>> at = [0.25, 0.5, 1.0]

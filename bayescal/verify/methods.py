@@ -1,11 +1,9 @@
-"""Methods that coverage studies compare: of the package, bootstraps, published intervals and a printed formula."""
+"""Methods that coverage studies compare: of the package, bootstraps and a printed formula."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
 
 from bayescal import _checks
 from bayescal._arrays import Generator
@@ -27,13 +25,6 @@ Method = Callable[[BinnedCounts, float, int, Generator], Interval]
 
 #: A truth this far outside an interval still counts as inside, so that rounding does not decide.
 TOLERANCE = 1e-9
-#: An interval that excludes 0 begins here, because `contains` tolerates TOLERANCE.
-ABOVE_ZERO = 2 * TOLERANCE
-#: Published intervals of single estimands, by the name of the estimand and of the method.
-PUBLISHED: dict[str, dict[str, Method]] = {
-    "l2_error": {"sun": lambda counts, prob, draws, rng: l2_interval(counts, prob)},
-    "squared_l2_error": {"sun": lambda counts, prob, draws, rng: squared_l2_interval(counts, prob)},
-}
 
 
 def methods_of(estimand: EstimandLike) -> dict[str, Method]:
@@ -47,9 +38,8 @@ def methods_of(estimand: EstimandLike) -> dict[str, Method]:
     Returns
     -------
     dict of str to callable
-        Functions ``(counts, prob, draws, rng) -> (low, high, estimate)`` by name: every model of the package; for an
-        estimand that is a function of the bins, two bootstraps; for l_2 errors also ``"sun"``, the interval of Sun et
-        al., see `l2_interval`.
+        Functions ``(counts, prob, draws, rng) -> (low, high, estimate)`` by name: every model of the package; and for
+        an estimand that is a function of the bins, two bootstraps.
 
     Raises
     ------
@@ -60,13 +50,13 @@ def methods_of(estimand: EstimandLike) -> dict[str, Method]:
     --------
     >>> from bayescal.verify.methods import methods_of
     >>> list(methods_of("l2_error"))
-    ['shrinkage', 'dirichlet', 'percentile bootstrap', 'basic bootstrap', 'sun']
+    ['shrinkage', 'dirichlet', 'percentile bootstrap', 'basic bootstrap']
     >>> list(methods_of("brier_score"))
     ['shrinkage', 'dirichlet']
     """
     record = as_scalar(estimand)
     models = {name: _model_interval(name, record) for name in MODELS}
-    return models if record.needs else models | _bootstraps(record) | PUBLISHED.get(record.name, {})
+    return models if record.needs else models | _bootstraps(record)
 
 
 def _model_interval(model: str, estimand: Estimand) -> Method:
@@ -195,137 +185,6 @@ def basic_interval(plug_in: float, resampled: Draws, prob: float) -> Interval:
     """
     low, high = resampled.interval(prob)
     return 2 * plug_in - high, 2 * plug_in - low, 2 * plug_in - resampled.mean()
-
-
-def l2_interval(counts: BinnedCounts, prob: float) -> Interval:
-    """Compute the interval of Sun et al. for the l_2 error: the square roots of `squared_l2_interval`.
-
-    Parameters
-    ----------
-    counts : BinnedCounts
-        Counts of unweighted rows in equal-width bins, with sums of losses.
-    prob : float
-        Nominal probability.
-
-    Returns
-    -------
-    (low, high, estimate) : tuple of float
-        The ends, and the square root of the debiased estimate, or 0 if that is negative.
-
-    Examples
-    --------
-    >>> import bayescal as bc
-    >>> from bayescal.verify.methods import l2_interval
-    >>> from bayescal.datasets.simulate import simulate
-    >>> rows = simulate(2000, population="flat", curve="temperature", rng=1)
-    >>> l2_interval(bc.BinnedCounts.from_arrays(rows.outcome, rows.confidence), 0.95)
-    (0.0435, 0.0847, 0.0656)
-    """
-    low, high, estimate = (float(np.sqrt(value)) for value in squared_l2_interval(counts, prob))
-    return low, high, estimate
-
-
-def squared_l2_interval(counts: BinnedCounts, prob: float) -> Interval:
-    r"""Compute the interval of Sun et al. for the squared l_2 error.
-
-    Parameters
-    ----------
-    counts : BinnedCounts
-        Counts of unweighted rows in equal-width bins, with sums of losses.
-    prob : float
-        Nominal probability :math:`1 - \alpha`.
-
-    Returns
-    -------
-    (low, high, estimate) : tuple of float
-        The ends; and the debiased estimate, or 0 if negative. If the interval excludes 0, its lower end is positive.
-
-    Raises
-    ------
-    ValueError
-        If there are no rows, they are weighted, the bins have unequal widths, or the counts lack sums of losses.
-
-    Notes
-    -----
-    With :math:`U = z - c`, the debiased estimate is :math:`T = \frac1n \sum_b \frac{1}{n_b - 1} \sum_{i \ne j} U_i
-    U_j`. It is asymptotically normal, at two rates [1]_. If the classifier is not calibrated, the variance is
-    :math:`\sigma_1^2 / n` with :math:`\sigma_1^2 = \sum_b \frac{n_b}{n} (4 \bar U_b^2 \overline{U_b^2} - 3 \bar
-    U_b^4) - (\sum_b \frac{n_b}{n} \bar U_b^2)^2`. The interval is :math:`T_+ \pm h`, :math:`h = z_{1 - \alpha / 2}
-    \sigma_1 / \sqrt n`; because the error is not negative, the lower end is :math:`T_+ / 2` if :math:`2 h_1 \le T_+ < 2
-    h`, and :math:`\max(T_+ - h_1, 0)` below that, where :math:`h_1` is `h` with :math:`z_{1 - \alpha}`. If the
-    classifier is calibrated, the variance is :math:`m \sigma_0^2 / n^2` for m bins of equal width, with
-    :math:`\sigma_0^2 = 2 \int (v (1 - v))^2 dv` over the range of confidences: 0 belongs to the interval if and only if
-    :math:`T_+ < z_{1 - \alpha} \sigma_0 \sqrt m / n`.
-
-    Formulas are those of the authors' programs [2]_, in which the user chooses the number of bins m. The range of
-    confidences is [1/2, 1] if no row lies in a bin below 1/2, else [0, 1].
-
-    References
-    ----------
-    .. [1] Y. Sun, P. Chaudhari, I. J. Barnett and E. Dobriban (2024), "A confidence interval for the l_2 expected
-       calibration error", arXiv:2408.08998.
-    .. [2] https://github.com/sylydya/CI-ECE, files ``experiments/estimator.py`` and ``experiments/plot.ipynb``.
-
-    Examples
-    --------
-    >>> import bayescal as bc
-    >>> from bayescal.verify.methods import squared_l2_interval
-    >>> from bayescal.datasets.simulate import simulate
-    >>> rows = simulate(2000, population="flat", curve="temperature", rng=1)
-    >>> squared_l2_interval(bc.BinnedCounts.from_arrays(rows.outcome, rows.confidence), 0.95)
-    (0.0019, 0.0072, 0.0043)
-    """
-    sums = _Sums.of(counts)
-    z_one, z_two = (float(ndtri(1 - tail)) for tail in (1 - prob, (1 - prob) / 2))  # one-sided and two-sided
-    estimate = max(sums.statistic, 0.0)
-    one, two = (z * np.sqrt(sums.variance / sums.n_rows) for z in (z_one, z_two))
-    if estimate >= 2 * two:
-        low = estimate - two
-    elif estimate >= 2 * one:
-        low = estimate / 2
-    else:
-        low = max(estimate - one, 0.0)
-    calibrated = estimate < z_one * np.sqrt(sums.n_bins * _calibrated_variance(sums.lowest)) / sums.n_rows
-    return 0.0 if calibrated else float(max(low, ABOVE_ZERO)), float(estimate + two), estimate
-
-
-@dataclass(frozen=True)
-class _Sums:
-    """Sums over rows: the debiased statistic, and n times its variance if the classifier is not calibrated."""
-
-    statistic: float
-    variance: float
-    n_rows: int
-    n_bins: int
-    lowest: float
-
-    @classmethod
-    def of(cls, counts: BinnedCounts) -> "_Sums":
-        """Compute the sums from counts."""
-        if not counts.n_rows:
-            raise ValueError("`counts` must have at least one row; the interval of no rows is not defined.")
-        if counts.weighted:
-            raise ValueError("`counts` must be of rows without weights.")
-        if counts.losses is None:
-            raise ValueError("`counts` must have sums of losses; count the rows again.")
-        widths = counts.bins.widths
-        if not np.allclose(widths, widths[0]):
-            raise ValueError("`counts` must have bins of equal width.")
-        occupied, n_rows = counts.occupied, counts.n_rows
-        n = counts.n[occupied]
-        mean = counts.accuracy[occupied] - counts.mean_confidence[occupied]
-        square = counts.losses.total.sum(axis=0)[occupied] / n
-        pairs = np.where(n > 1, (n * mean**2 - square) * n / np.maximum(n - 1, 1), 0.0)
-        share = n / n_rows
-        variance = (share * (4 * mean**2 * square - 3 * mean**4)).sum() - (share * mean**2).sum() ** 2
-        lowest = 0.5 if counts.bins.edges[1:][occupied].min() > 0.5 else 0.0
-        return cls(float(pairs.sum() / n_rows), max(float(variance), 0.0), int(n_rows), len(widths), lowest)
-
-
-def _calibrated_variance(lowest: float) -> float:
-    """Return 2 times the integral of (v (1 - v))^2 from the lowest confidence to 1."""
-    at_zero = 2 / 3 * lowest**3 - lowest**4 + 2 / 5 * lowest**5
-    return 2 / 3 - 1 + 2 / 5 - at_zero
 
 
 @public

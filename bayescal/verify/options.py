@@ -50,8 +50,7 @@ class StudyOptions(cli.Options):
     methods: str | None = cli.option(
         STUDY,
         "NAME,...",
-        "Interval methods: shrinkage, dirichlet, percentile-bootstrap, basic-bootstrap; for l2_error also sun. "
-        "[dim]\\[default: all][/]",
+        "Interval methods: shrinkage, dirichlet, percentile-bootstrap, basic-bootstrap. [dim]\\[default: all][/]",
     )
     repeats: int | None = cli.option(STUDY, "NUMBER", "Data sets per combination. [dim]\\[default: 100][/]", min=1)
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from pages import cells, rows_again, table
 from studies import FEWER_DRAWS, conditions, measured, rows_of_jobs, run_study
+from studies.published_l2 import l2_interval
 
 from bayescal.analyses.one import MODELS
 from bayescal.datasets.simulate import POPULATIONS, Curve, simulate, true_bins, true_curve
@@ -17,7 +18,7 @@ from bayescal.estimands.plug_in import observed_bins
 from bayescal.estimands.registry import EstimandLike, as_scalar
 from bayescal.stats.binned import BinnedCounts
 from bayescal.verify.coverage import COLUMNS, STUDY_CURVES, CoverageStudy, score, stacked
-from bayescal.verify.methods import Interval, basic_interval, bootstrap_bins, l2_interval, percentile_interval
+from bayescal.verify.methods import Interval, basic_interval, bootstrap_bins, percentile_interval
 
 SEED, PROB, DEFAULT = 3, 0.95, "shrinkage"
 #: Cells with a lower coverage of the default model are named.

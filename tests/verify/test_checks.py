@@ -48,14 +48,14 @@ def test_the_tables_show_the_numbers_of_the_study(study, run):
 
 def test_the_estimand_is_that_of_the_option(tmp_path, file, run):
     file = tmp_path / "study.json"
-    small = [word if word != "dirichlet,percentile-bootstrap" else "dirichlet,sun" for word in SMALL]
+    small = [word if word != "dirichlet,percentile-bootstrap" else "dirichlet,basic-bootstrap" for word in SMALL]
     done = run("--coverage", *small, "--estimand", "l2-error", "--json", file)
     assert done.exit_code == 0, done.output
     assert "contain the true l_2 error, 8 data sets per cell" in done.stdout
     saved = json.loads(file.read_text())
     assert saved["estimand"] == "l2_error"
     study = coverage_study(
-        estimand="l2_error", sizes=[200], populations=["flat"], methods=["dirichlet", "sun"], bins=5, repeats=8,
+        estimand="l2_error", sizes=[200], populations=["flat"], methods=["dirichlet", "basic bootstrap"], bins=5, repeats=8,
         curves=["calibrated", ("one bad bin", 0.25)], draws=100, rng=3,
     )  # fmt: skip
     assert [row["coverage"] for row in saved["cells"]] == [row["coverage"] for row in study.rows]

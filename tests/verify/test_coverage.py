@@ -15,7 +15,6 @@ from bayescal.draws import Draws
 from bayescal.estimands.errors import ece
 from bayescal.estimands.plug_in import observed_bins
 from bayescal.stats.binned import BinnedCounts
-from bayescal.stats.bins import make_bins
 from bayescal.verify.coverage import (
     COLUMNS,
     METHODS,
@@ -36,7 +35,6 @@ from bayescal.verify.methods import (
     basic_interval,
     bootstrap_bins,
     bootstrap_ece,
-    l2_interval,
     methods_of,
     percentile_interval,
 )
@@ -344,11 +342,6 @@ def test_an_estimand_of_more_than_the_bins_needs_a_truth():
 def test_estimands_that_are_none(estimand, error, said):
     with pytest.raises(error, match=said):
         coverage_study(**CELL, estimand=estimand, repeats=1, draws=10)
-
-
-def test_the_interval_of_sun_needs_rows():
-    with pytest.raises(ValueError, match="must have at least one row"):
-        l2_interval(BinnedCounts.empty(make_bins(15)), 0.95)
 
 
 # --- the skeleton of studies, on a study of a mean whose truth and coverage are known

@@ -70,9 +70,6 @@ class NewCentre(_presented.Presented):
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import bayescal as bc
-    >>> from bayescal.datasets.simulate import simulate
     >>> rows = simulate(4000, population="flat", curve="temperature", strength=1.5, rng=1)
     >>> by_site = bc.clinical.recalibration(rows.outcome, rows.confidence, by=np.arange(4000) % 8, rng=1)
     >>> [round(end, 1) for end in by_site.new_centre().new["slope"].interval()]
