@@ -55,8 +55,8 @@ def test_the_estimand_is_that_of_the_option(tmp_path, file, run):
     saved = json.loads(file.read_text())
     assert saved["estimand"] == "l2_error"
     study = coverage_study(
-        estimand="l2_error", sizes=[200], populations=["flat"], methods=["dirichlet", "basic bootstrap"], bins=5, repeats=8,
-        curves=["calibrated", ("one bad bin", 0.25)], draws=100, rng=3,
+        estimand="l2_error", sizes=[200], populations=["flat"], methods=["dirichlet", "basic bootstrap"], bins=5,
+        curves=["calibrated", ("one bad bin", 0.25)], repeats=8, draws=100, rng=3,
     )  # fmt: skip
     assert [row["coverage"] for row in saved["cells"]] == [row["coverage"] for row in study.rows]
 
