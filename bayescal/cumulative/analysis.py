@@ -10,7 +10,7 @@ from bayescal.cumulative import subpopulation_result
 from bayescal.cumulative.brownian import sf_max_abs, sf_range
 from bayescal.cumulative.result import CumulativeDifference, question_of
 from bayescal.cumulative.statistics import corrected_tail
-from bayescal.cumulative.subpopulation_sums import GroupSums, Responses, group_sums, read_marks, read_member
+from bayescal.cumulative.subpopulation_sums import Responses, group_sums, read_marks, read_member
 from bayescal.data.columns import own_hints, require_marks
 from bayescal.data.groups import Groups
 from bayescal.data.predictions import Predictions
@@ -285,25 +285,17 @@ def screen(
     _checks.one_of("statistic", statistic, ("kuiper", "kolmogorov_smirnov"), short=SHORT)
     fdr = _checks.fraction("fdr", fdr)
     rows = Responses.read(response, score, weights, others={"by": by})
-    groups = _with_weight(Groups.from_column(by, len(rows), rows="response"), rows)
+    groups = Groups.from_column(by, len(rows), rows="response")
+    if rows.weight is not None:  # rows of groups without positive weight have no group, -1
+        kept = np.flatnonzero(np.bincount(groups.of_row, rows.weight > 0, len(groups)))
+        place = np.full(len(groups), -1)
+        place[kept] = np.arange(len(kept))
+        groups = Groups(tuple(groups.labels[i] for i in kept), place[groups.of_row], groups.name)
     if len(groups) < 2:
         raise ValueError("`by` must have at least two groups with rows of positive weight; there is one.")
     sums = group_sums(rows, groups.of_row, len(groups))
-    return subpopulation_result.sorted_screen(rows, groups, sums, _p_values(sums, statistic), statistic, fdr)
-
-
-def _with_weight(groups: Groups, rows: Responses) -> Groups:
-    """Leave out groups without a row of positive weight; their rows have no group, -1."""
-    if rows.weight is None:
-        return groups
-    kept = np.flatnonzero(np.bincount(groups.of_row, rows.weight > 0, len(groups)))
-    place = np.full(len(groups), -1)
-    place[kept] = np.arange(len(kept))
-    return Groups(tuple(groups.labels[i] for i in kept), place[groups.of_row], groups.name)
-
-
-def _p_values(sums: GroupSums, statistic: str) -> Any:
     value, in_sigma = sums.value(statistic)
     tail, ends = (sf_range, 2) if statistic == "kuiper" else (sf_max_abs, 1)
     p_value = corrected_tail(tail, in_sigma, sums.mean_step, ends, sums.rare)
-    return np.where(sums.difference_sigma > 0, p_value, value == 0)
+    p_value = np.where(sums.difference_sigma > 0, p_value, value == 0)
+    return subpopulation_result.sorted_screen(rows, groups, sums, p_value, statistic, fdr)

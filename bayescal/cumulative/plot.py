@@ -122,9 +122,19 @@ def plot_cumulative(
     >>> [label.get_text() for label in ax.get_xticklabels()]
     ['0.20', '0.20', '0.20', '0.60', '0.60', '0.90']
     """
-    _require_cumulative(cd)
+    if not isinstance(cd, Cumulative):
+        instead = "make one with `bayescal.cumulative.difference(outcome, score)`"
+        if isinstance(cd, SubpopulationScreen):
+            instead = f"plot one group, as in `plot_cumulative(screen[{next(iter(cd))!r}])`"
+        elif isinstance(getattr(cd, "observed", None), Cumulative):
+            instead = "plot its `observed`"
+        raise TypeError(
+            f"`cd` must be a CumulativeDifference or a SubpopulationDifference, not {type(cd).__name__}; {instead}."
+        )
     if zoom is not None:
-        cd = cd.zoom(*_two_ends(zoom))
+        if isinstance(zoom, str) or not np.iterable(zoom) or len(ends := tuple(zoom)) != 2:
+            raise TypeError(f"`zoom` must be the two ends of an interval of scores, as (0.2, 0.6), not {quoted(zoom)}.")
+        cd = cd.zoom(*ends)
     points = cumulative_points(cd, _checks.fraction("prob", prob))
     ax = drawing.axes_or_new(ax, figsize=(6.4, 4.6))
     small, low = _space(ax)
@@ -140,16 +150,8 @@ def plot_cumulative(
     return drawing.finished(ax, small=small)
 
 
-@dataclass(frozen=True, eq=False)
-class MeanResponses:
-    """Mean scores and mean responses of occupied bins, shape (n_bins,)."""
-
-    score: Floats
-    response: Floats
-
-
-def mean_responses(rows: Responses, n_bins: int, binning: str) -> MeanResponses:
-    """Average rows of positive weight in bins of equal width, or of nearly equal effective numbers of rows."""
+def mean_responses(rows: Responses, n_bins: int, binning: str) -> tuple[Floats, Floats]:
+    """Return mean scores and responses of occupied bins, of equal width or nearly equal effective numbers of rows."""
     weight = rows.row_weight
     low, high = rows.score[weight > 0].min(), rows.score[weight > 0].max()
     if binning == EQUAL_WIDTH:
@@ -162,7 +164,7 @@ def mean_responses(rows: Responses, n_bins: int, binning: str) -> MeanResponses:
         np.bincount(bin_of_row, weight * one, len(edges) - 1) for one in (np.ones(len(rows)), rows.score, rows.response)
     )
     occupied = total > 0
-    return MeanResponses(score[occupied] / total[occupied], response[occupied] / total[occupied])
+    return score[occupied] / total[occupied], response[occupied] / total[occupied]
 
 
 @public
@@ -235,9 +237,8 @@ def plot_subpopulation(
         (sub.rows.part(sub.member), sub.group, _checks.color("color", color, colours.blue), "o"),
     )
     for rows, label, colour, marker in groups:
-        means = mean_responses(rows, bins, binning)
         style: dict[str, Any] = {"linestyle": "-", "color": colour, "markersize": 5, "label": label, "gid": label}
-        upper.plot(means.score, means.response, marker, **style)
+        upper.plot(*mean_responses(rows, bins, binning), marker, **style)
     small = _space(upper)[0]
     size = drawing.TINY if small else drawing.SMALL
     upper.set_xlabel("mean score in the bin", fontsize=size)
@@ -275,40 +276,13 @@ def _title(ax: "Axes", cd: Cumulative, *, small: bool) -> str:
     return f"{group}: {text}" if len(group) + len(text) + 2 <= room else f"{_render.cut(group, room)}\n{text}"
 
 
-def _require_cumulative(cd: Any) -> None:
-    if isinstance(cd, Cumulative):
-        return
-    instead = "make one with `bayescal.cumulative.difference(outcome, score)`"
-    if isinstance(cd, SubpopulationScreen):
-        instead = f"plot one group, as in `plot_cumulative(screen[{next(iter(cd))!r}])`"
-    elif isinstance(getattr(cd, "observed", None), Cumulative):
-        instead = "plot its `observed`"
-    raise TypeError(
-        f"`cd` must be a CumulativeDifference or a SubpopulationDifference, not {type(cd).__name__}; {instead}."
-    )
-
-
-def _two_ends(zoom: Any) -> tuple[float, float]:
-    if isinstance(zoom, str) or not np.iterable(zoom) or len(ends := tuple(zoom)) != 2:
-        raise TypeError(f"`zoom` must be the two ends of an interval of scores, as (0.2, 0.6), not {quoted(zoom)}.")
-    return ends[0], ends[1]
-
-
 def _draw(ax: "Axes", points: CumulativePoints, main: str, marked: str, grey: str) -> None:
     (x0, y0), (x1, y1) = points.worst
     ax.axhline(0, color=grey, linewidth=0.8, zorder=1)
-    ax.fill_between(
-        points.share, points.low, points.high, color=main, alpha=_opacity(ax), linewidth=0, zorder=2, gid="band"
-    )
-    ax.fill(
-        [0, 0, TRIANGLE],
-        [-2 * points.sigma, 2 * points.sigma, 0],
-        color=grey,
-        alpha=0.75,
-        linewidth=0,
-        zorder=3,
-        gid="triangle",
-    )
+    band: dict[str, Any] = {"color": main, "alpha": _opacity(ax), "linewidth": 0, "zorder": 2, "gid": "band"}
+    ax.fill_between(points.share, points.low, points.high, **band)
+    triangle = [0, 0, TRIANGLE], [-2 * points.sigma, 2 * points.sigma, 0]
+    ax.fill(*triangle, color=grey, alpha=0.75, linewidth=0, zorder=3, gid="triangle")
     ax.axvspan(x0, x1, color=marked, alpha=0.1, linewidth=0, zorder=0, gid="worst interval")
     ax.plot(points.share, points.curve, color=main, linewidth=1.4, zorder=4, gid="curve")
     inside = (points.share >= x0) & (points.share <= x1)

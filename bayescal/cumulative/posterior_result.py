@@ -68,10 +68,17 @@ class CurvePosterior(_presented.Presented, ABC):
         """Draws of the Kolmogorov-Smirnov statistic G; G <= D <= 2 G holds in each draw of "segments"."""
         return Draws(self.drawn.kolmogorov_smirnov, "kolmogorov_smirnov", self._origin)
 
-    def _about_pool(self) -> list[str]:
-        """Say where pooled draws come from, and why the printed mean of G may be above that of D."""
+    def _about_draws(self, p_drift: float, none: str, zero: str, others: str) -> list[str]:
+        """Return the probability of a statistic of 0, the origin of the draws, and the parts of the segments model."""
         d, g = (round(float(getattr(self, name).mean()), self._decimals) for name in NAMES)
-        return [*[POOL] * (self.model == POOLED), *[NOT_JOINT] * (g > d)]
+        p_zero = float(np.mean(kuiper(self.drawn.curve) <= ROUNDING))
+        return [
+            f"Probability of a Kuiper statistic of 0 ({none}): {share(self.p_zero)}.",
+            *[POOL] * (self.model == POOLED),
+            *[NOT_JOINT] * (g > d),  # why the printed mean of G may be above that of D
+            f"Segments model: probability {share(p_drift)} of a smooth drift, {share(p_zero)} of {zero}, "
+            f"{share(max(1 - p_drift - p_zero, 0.0))} of {others} in segments of scores.",
+        ]
 
     @property
     def score(self) -> Floats:
@@ -262,14 +269,7 @@ class CumulativePosterior(CurvePosterior):
         return {name: float(getattr(self, name) < self.limit) for name in NAMES}
 
     def _notes(self) -> list[str]:
-        """Lines of the details: the probability of a statistic of 0, the origin of the draws, and the sub-models."""
-        drift, exact = self.sub_models["logistic"], float(np.mean(kuiper(self.drawn.curve) <= ROUNDING))
-        return [
-            f"Probability of a Kuiper statistic of 0 (exact calibration): {share(self.p_zero)}.",
-            *self._about_pool(),
-            f"Segments model: probability {share(drift)} of a smooth drift, {share(exact)} of exact calibration, "
-            f"{share(max(1 - drift - exact, 0.0))} of errors in segments of scores.",
-        ]
+        return self._about_draws(self.sub_models["logistic"], "exact calibration", "exact calibration", "errors")
 
     @property
     def remarks(self) -> tuple[str, ...]:

@@ -236,26 +236,23 @@ class CumulativeDifference(Cumulative):
         return f"at least {value} (at most {most}, depending on the order of the rows within bins)"
 
     def _remarks(self) -> list[str]:
-        remarks = [*super()._remarks(), *self._about_rare_outcomes()]
+        """Return also warnings about steps that are far from Normal, with the remedy, and about certain scores."""
+        remarks, number = super()._remarks(), self.scale.rare
+        few = number < cumulative.FEW_RARE_OUTCOMES
+        if few:
+            remarks.append(
+                "Intervals and bands can be too narrow: the effective number of expected outcomes that contradict "
+                f"scores near 0 or 1 is {number:.1f}."
+            )
+        weak = few or self.scale.mean_step > cumulative.LARGE_STEP
+        if weak and isinstance(self.steps, OrderedSums) and self._distinct:
+            remarks.append("`simulated_p_values()` returns P-values without these approximations.")
         if np.isin(self.steps.score, (0, 1)).all():
             text = "All scores are 0 or 1: pass probabilities; a single contrary outcome refutes certain predictions."
             remarks.append(text)
         if not isinstance(self.steps, GridSteps):
             return remarks
         return ["From counts: the statistics and P-values are those of the curve at the edges of the bins.", *remarks]
-
-    def _about_rare_outcomes(self) -> list[str]:
-        """Warn if the steps are far from Normal, and name the remedy if there is one."""
-        number = self.scale.rare
-        few = number < cumulative.FEW_RARE_OUTCOMES
-        rare = (
-            "Intervals and bands can be too narrow: the effective number of expected outcomes "
-            f"that contradict scores near 0 or 1 is {number:.1f}."
-        )
-        simulated = isinstance(self.steps, OrderedSums) and self._distinct
-        remedy = "`simulated_p_values()` returns P-values without these approximations."
-        weak = few or self.scale.mean_step > cumulative.LARGE_STEP
-        return [rare] * few + [remedy] * (weak and simulated)
 
     def _compared(self) -> str:
         return "correct predictions and confidences" if self.target == "top-label" else "outcomes and scores"

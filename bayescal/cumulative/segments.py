@@ -15,13 +15,9 @@ LARGEST_SCALE = 1.5
 SCALES = np.geomspace(0.01, LARGEST_SCALE, 24)
 
 
-def _weights() -> Floats:
-    """Return the prior probabilities of the scales, from edges halfway between their logarithms."""
-    edges = np.concatenate([[0.0], np.sqrt(SCALES[1:] * SCALES[:-1]), [LARGEST_SCALE]])
-    return np.diff(np.sqrt(edges / LARGEST_SCALE))
-
-
-SCALE_WEIGHTS = _weights()
+#: Prior probabilities of the scales, from edges halfway between their logarithms.
+_EDGES = np.concatenate([[0.0], np.sqrt(SCALES[1:] * SCALES[:-1]), [LARGEST_SCALE]])
+SCALE_WEIGHTS = np.diff(np.sqrt(_EDGES / LARGEST_SCALE))
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,9 +8,9 @@ import numpy as np
 from bayescal import _checks, _render
 from bayescal._arrays import Floats, Ints
 from bayescal._meant import public
-from bayescal.cumulative.draws import MODELS, PATHS, POOLED, ROUNDING, along, from_0, mean_if_different, pooled
+from bayescal.cumulative.draws import MODELS, PATHS, POOLED, along, from_0, mean_if_different, pooled
 from bayescal.cumulative.matched import MatchedBins, MatchedRows, matched_bins
-from bayescal.cumulative.posterior_result import CurvePosterior, share
+from bayescal.cumulative.posterior_result import CurvePosterior
 from bayescal.cumulative.segments import NormalSegments
 from bayescal.cumulative.statistics import FEW_RARE_OUTCOMES, kolmogorov_smirnov, kuiper
 from bayescal.draws import fingerprint
@@ -151,13 +151,7 @@ class SubpopulationPosterior(CurvePosterior):
         return f"{text}, P(Kuiper = 0) {_render.probability(self.p_zero)}"
 
     def _notes(self) -> list[str]:
-        equal = float(np.mean(kuiper(self.drawn.curve) <= ROUNDING))
-        return [
-            f"Probability of a Kuiper statistic of 0 (equal means at every score): {share(self.p_zero)}.",
-            *self._about_pool(),
-            f"Segments model: probability {share(self.p_drift)} of a smooth drift, {share(equal)} of equal means, "
-            f"{share(max(1 - self.p_drift - equal, 0.0))} of differences in segments of scores.",
-        ]
+        return self._about_draws(self.p_drift, "equal means at every score", "equal means", "differences")
 
     @property
     def remarks(self) -> tuple[str, ...]:

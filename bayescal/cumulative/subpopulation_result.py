@@ -204,32 +204,30 @@ class SubpopulationDifference(Cumulative):
         average, error = self.average_difference, self.slope(-np.inf, np.inf).standard_error
         words = f"{self._number(average)} (standard error {self._number(error)})"
         first = f"Average difference over the subpopulation: {words}."
-        return [first, *super()._remarks(), *self._about_ends(), *self._about_cells()]
+        remarks = [first, *super()._remarks(), *self._about_ends()]
+        if self.attenuation < STATED_ATTENUATION:
+            remarks.append(
+                f"Curve, statistics and average difference show about {100 * self.attenuation:.0f} % of the difference "
+                "from the full population: members are part of the means, and cells have few other rows. Interval and "
+                "band allow for this. Rounded scores make larger cells."
+            )
+        return remarks
 
     def _notes(self) -> list[str]:
         published = f'"in published sigma": value / {self._number(self.sigma)}, the sigma of Tygert (2021)'
         notes = super()._notes()
         return notes and [*notes, f"{published}, which ignores that members are part of the means."]
 
-    def _about_cells(self) -> list[str]:
-        if self.attenuation >= STATED_ATTENUATION:
-            return []
-        return [
-            f"Curve, statistics and average difference show about {100 * self.attenuation:.0f} % of the difference "
-            "from the full population: members are part of the means, and cells have few other rows. Interval and band "
-            "allow for this. Rounded scores make larger cells."
-        ]
-
     def _about_ends(self) -> list[str]:
         """Name the first or last cell if its rows beyond the scores of the subpopulation can move the curve."""
         steps = self.steps
         variance = np.maximum(steps.calibrated_variance, 0.0)
-        beyond = getattr(steps, "beyond", np.zeros(len(steps)))
-        far = np.flatnonzero(np.sqrt(variance) * beyond > FAR_BEYOND * np.sqrt(variance.sum()))
+        far = np.sqrt(variance) * steps.beyond > FAR_BEYOND * np.sqrt(variance.sum())
         return [
-            f"At the score {float(steps.score[i]):g}, {_percent(float(beyond[i]))} of the weight behind the population "
-            "mean has scores outside the range of the subpopulation; the difference may reflect those scores."
-            for i in far
+            f"At the score {at:g}, {'more than 99' if part > 0.99 else round(100 * part)} % of the weight behind the "
+            "population mean has scores outside the range of the subpopulation; the difference may reflect those "
+            "scores."
+            for at, part in zip(steps.score[far].tolist(), steps.beyond[far].tolist(), strict=True)
         ]
 
 
@@ -321,10 +319,6 @@ def left_out(shares: Floats, names: tuple[str, ...], others: tuple[str, ...]) ->
         for share, name, other in zip(shares, names, others, strict=True)
         if share >= STATED_LEFT_OUT
     ]
-
-
-def _percent(share: float) -> str:
-    return "more than 99 %" if share > 0.99 else f"{100 * share:.0f} %"
 
 
 @public
@@ -455,12 +449,6 @@ class SubpopulationScreen(_presented.Presented, Mapping[Any, SubpopulationDiffer
         """Labels of the groups whose adjusted P-value is at most `fdr`, in order of P-value."""
         return tuple(self.labels[i] for i in np.flatnonzero(self.adjusted_p_value <= self.fdr))
 
-    def _rough(self) -> int:
-        """Count the groups with large steps, without those with a single step of many rows, whose tail is exact."""
-        step = self.sums.mean_step
-        single = (step >= ONE_STEP) & (self.sums.n_rows * LARGE_STEP**2 >= 1)
-        return int(np.count_nonzero((step > LARGE_STEP) & ~single))
-
     def table(self) -> list[dict[str, Any]]:
         """Return the numbers as data: one dict per group, in order of P-value.
 
@@ -532,7 +520,8 @@ class SubpopulationScreen(_presented.Presented, Mapping[Any, SubpopulationDiffer
                 f"{few} of {len(self)} groups have an effective number of rare responses below {FEW_RARE_OUTCOMES} "
                 "(few rows with skewed responses); their P-values can be too small, and they are not flagged."
             )
-        if rough := self._rough():
+        single = (self.sums.mean_step >= ONE_STEP) & (self.sums.n_rows * LARGE_STEP**2 >= 1)  # whose tail is exact
+        if rough := int(np.count_nonzero((self.sums.mean_step > LARGE_STEP) & ~single)):
             remarks.append(
                 f"The P-values of {rough} of {len(self)} groups are rough, because their curves have a mean step above "
                 f"{LARGE_STEP:g} sigma (few rows, few distinct scores, or a few heavy weights). They are too large for "

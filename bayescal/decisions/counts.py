@@ -257,12 +257,20 @@ class ThresholdCounts(Counted):
         margins = event_margins(counts)
         names = model_names(models or ((UNNAMED,) if len(margins) == 1 else ("first", "second")))
         _checks.same_length(("models", "classifiers of `counts`"), (len(names), len(margins)))
-        cells, n = event_cells(counts)
-        edges = margins[0].bins.edges[1:-1]
-        n_bins = len(edges) + 1
-        squares = sums_at(cells[:, -1], n.astype(np.float64), 2)
-        finest = cls(edges, names, *merged(cells, n, n.astype(np.float64), n_bins), squares)
-        return finest.at(edges_as_thresholds(edges) if thresholds is None else thresholds)
+        if isinstance(counts, PairedCounts):
+            cells, n = counts.cells[:, [0, 2, 1]], counts.n
+        else:
+            outcome, index = np.nonzero(counts.cells)
+            cells, n = np.stack([index, outcome], axis=1), counts.cells[outcome, index]
+        edges, rows = margins[0].bins.edges[1:-1], n.astype(np.float64)
+        finest = cls(edges, names, *merged(cells, n, rows, len(edges) + 1), sums_at(cells[:, -1], rows, 2))
+        if thresholds is None:
+            try:
+                thresholds = as_thresholds(edges)
+            except ValueError as problem:
+                context = "of the inner edges of `counts`, give those that are thresholds: "
+                raise prefixed(problem, context) from problem
+        return finest.at(thresholds)
 
     def at(self, thresholds: Any) -> "ThresholdCounts":
         """Return the counts of the same rows between some of the thresholds, without another pass over the rows.
@@ -418,20 +426,3 @@ def event_margins(counts: Any) -> list[BinnedCounts]:
     if isinstance(counts, PairedCounts) and (counts.cells[:, 1] != counts.cells[:, 3]).any():
         raise ValueError("`counts` must have the same outcome for both classifiers.")
     return margins
-
-
-def event_cells(counts: BinnedCounts | PairedCounts) -> tuple[Ints, Ints]:
-    """Return the bins of each classifier and the outcome, shape (n_cells, n_classifiers + 1), and rows per cell."""
-    if isinstance(counts, PairedCounts):
-        return counts.cells[:, [0, 2, 1]], counts.n
-    outcome, index = np.nonzero(counts.cells)
-    return np.stack([index, outcome], axis=1), counts.cells[outcome, index]
-
-
-def edges_as_thresholds(edges: Floats) -> Floats:
-    """Return inner edges of bins as thresholds, or refuse them."""
-    try:
-        return as_thresholds(edges)
-    except ValueError as problem:
-        context = "of the inner edges of `counts`, give those that are thresholds: "
-        raise prefixed(problem, context) from problem

@@ -66,11 +66,6 @@ def _require_possible_weights(counts: ThresholdCounts) -> None:
     within("weight_sq", "fit `weight`", counts.weight_sq, most * (1 + ROUNDING) + tiny, counts.weight_sq)
 
 
-def _about(counts: ThresholdCounts) -> str:
-    n, models = len(counts.thresholds), len(counts.models)
-    return f"event, {n} threshold{'s' * (n > 1)} of {models} model{'s' * (models > 1)}"
-
-
 register_counts(
     "threshold",
     ThresholdCounts,
@@ -79,6 +74,9 @@ register_counts(
     "counts between thresholds",
     "holds counts between thresholds, for a net benefit, and a report has bins. "
     "`bayescal.decisions.net_benefit_counts` evaluates them in Python.",
-    about=_about,
+    about=lambda counts: (
+        f"event, {len(counts.thresholds)} threshold{'s' * (len(counts.thresholds) > 1)} of {len(counts.models)} "
+        f"model{'s' * (len(counts.models) > 1)}"
+    ),
     fingerprint=lambda counts: counts.cells.tobytes() + counts.n.tobytes() + counts.weight.tobytes(),
 )

@@ -198,11 +198,10 @@ class LossRatio(_presented.Presented):
                 f"The decision of fewer than {FEW_CHANGED_ROWS} test rows changes at "
                 f"{ranges(self.thresholds, self.few_changed)}: the ratio depends on the prior there."
             )
-        few = self.few_wrong
-        if few.any():
+        if self.few_wrong.any():
             remarks.append(
                 f"Fewer than {FEW_WRONG_ROWS} test rows are decided wrongly before or after at "
-                f"{ranges(self.thresholds, few)}: the loss depends on the prior there."
+                f"{ranges(self.thresholds, self.few_wrong)}: the loss depends on the prior there."
             )
         if len(rows) < len(every):
             remarks.append(f"The table shows {len(rows)} of {len(every)} thresholds; `table()` has all.")

@@ -15,6 +15,7 @@ from bayescal.decisions.result import HasDecisionCurve, NetBenefit
 from bayescal.decisions.selective_result import SelectivePrediction
 from bayescal.decisions.top_classes import TopK
 from bayescal.decisions.words import FEW_ROWS_PER_SIDE, of_draws, ranges
+from bayescal.draws import Draws
 from bayescal.report import drawing
 
 #: Width and height in inches below which labels are fewer and smaller.
@@ -155,7 +156,12 @@ def plot_decision_curve(
         summary, dc = dc, dc.decision_curve
         if at is not None:
             raise ValueError("`at` is for a NetBenefit; a summary marks its own `thresholds`.")
-    _require_curve(dc)
+    _checks.instance("dc", dc, NetBenefit, "; make one with `bayescal.decisions.net_benefit(y_true, y_prob)`.")
+    if len(dc.thresholds) < 2:
+        raise ValueError(
+            f"`dc` must have at least two thresholds to draw a curve; it has {quoted(dc.thresholds.tolist())}. Without "
+            "`thresholds=`, `net_benefit` has 99."
+        )
     points = _ended(decision_curve_points(dc, prob, standardized=standardized), dc)
     if summary is not None:
         if summary.net_benefit is not None:
@@ -171,7 +177,10 @@ def plot_decision_curve(
     _draw(ax, points, chosen, colours.grey)
     _axes(ax, points, standardized=standardized)
     if chosen_at is not None:
-        _mark(ax, chosen_at.thresholds, colours.grey)
+        low, high = ax.get_xlim()  # a chosen threshold may lie beyond the curves
+        ax.set_xlim(min(low, chosen_at.thresholds.min()), max(high, chosen_at.thresholds.max()))
+        for i, t in enumerate(chosen_at.thresholds):
+            ax.axvline(t, color=colours.grey, linewidth=1.0, linestyle=(0, (1, 1.5)), zorder=1.5, gid=f"chosen {i}")
     marked = any(map(np.any, points.useful.values()))
     n_chosen = 0 if chosen_at is None else len(chosen_at.thresholds)
     key = _key(ax, prob, chosen, colours.grey, marked=marked, n_chosen=n_chosen, small=small)
@@ -193,13 +202,12 @@ def _finished(ax: "Axes", title: str, spec: str, above: float, *, small: bool) -
     return drawing.finished(ax, small=small)
 
 
-def _require_curve(dc: Any) -> None:
-    _checks.instance("dc", dc, NetBenefit, "; make one with `bayescal.decisions.net_benefit(y_true, y_prob)`.")
-    if len(dc.thresholds) < 2:
-        raise ValueError(
-            f"`dc` must have at least two thresholds to draw a curve; it has {quoted(dc.thresholds.tolist())}. Without "
-            "`thresholds=`, `net_benefit` has 99."
-        )
+def _with_interval(draws: Draws, prob: float) -> str:
+    """Return mean and interval of draws for a title, whose lines are not divided within the interval."""
+    low, high = draws.interval(prob)
+    d = _render.interval_decimals(low, high)
+    mean, low_text, high_text = (_render.number(value, d) for value in (draws.mean(), low, high))
+    return f"{mean} [{low_text},\u00a0{high_text}]"
 
 
 def _title(points: DecisionCurvePoints, prob: float, *, small: bool) -> str:
@@ -234,14 +242,6 @@ def _title_at(chosen: ChosenPoints, *, small: bool) -> str:
     return "\n".join(lines)
 
 
-def _mark(ax: "Axes", thresholds: Floats, grey: str) -> None:
-    """Draw a line at each chosen threshold, also at one beyond the curves."""
-    low, high = ax.get_xlim()
-    ax.set_xlim(min(low, thresholds.min()), max(high, thresholds.max()))
-    for i, t in enumerate(thresholds):
-        ax.axvline(t, color=grey, linewidth=1.0, linestyle=(0, (1, 1.5)), zorder=1.5, gid=f"chosen {i}")
-
-
 def _draw(ax: "Axes", points: DecisionCurvePoints, chosen: Mapping[str, str], grey: str) -> None:
     t, dark = points.thresholds, drawing.is_dark(drawing.background(ax))
     opacity = (0.3 if dark else 0.18) / (1 if len(chosen) < 3 else 1.5)
@@ -254,15 +254,9 @@ def _draw(ax: "Axes", points: DecisionCurvePoints, chosen: Mapping[str, str], gr
         half = np.minimum(np.diff(t) / 2, WIDEST_HALF_BAR)
         ends = np.stack([t - np.append(half[:1], half), t + np.append(half, half[-1:])], axis=1)[points.useful[name]]
         if len(ends):
-            ax.broken_barh(
-                [(a, b - a) for a, b in ends],
-                (1.5 * BAR * (len(chosen) - 1 - i) + BAR / 2, BAR),
-                transform=ax.get_xaxis_transform(),
-                color=colour,
-                linewidth=0,
-                zorder=4,
-                gid=f"useful {i}",
-            )
+            height = 1.5 * BAR * (len(chosen) - 1 - i) + BAR / 2
+            style: dict[str, Any] = {"color": colour, "linewidth": 0, "zorder": 4, "gid": f"useful {i}"}
+            ax.broken_barh([(a, b - a) for a, b in ends], (height, BAR), transform=ax.get_xaxis_transform(), **style)
 
 
 def _axes(ax: "Axes", points: DecisionCurvePoints, *, standardized: bool) -> None:
@@ -329,27 +323,20 @@ def plot_loss_ratio(result: LossRatio, ax: "Axes | None" = None, *, prob: float 
     ax = drawing.axes_or_new(ax, figsize=(6.4, 4.2))
     small, colours = drawing.is_small(ax, *ROOM), drawing.palette(ax)
     main = _checks.color("color", color, colours.blue)
-    _draw_ratio(ax, result, shown, prob, main)
-    low, high = result.mean_ratio.interval(prob)
-    d = _render.interval_decimals(low, high)
-    mean, low_text, high_text = (_render.number(value, d) for value in (result.mean_ratio.mean(), low, high))
-    title = f"Mean loss ratio {mean} [{low_text},\u00a0{high_text}]"
-    return _finished(ax, title, result.spec, drawing.key_above(ax, small=small), small=small)
-
-
-def _draw_ratio(ax: "Axes", result: LossRatio, shown: Any, prob: float, main: str) -> None:
-    t, dark = result.thresholds, drawing.is_dark(drawing.background(ax))
+    t, opacity = result.thresholds, 0.35 if drawing.is_dark(drawing.background(ax)) else 0.2
     # NaN divides the line where a threshold is not drawn
     mean, low, high = (np.where(shown, each, np.nan) for each in (result.ratio.mean(), *result.ratio.interval(prob)))
-    ax.axhline(1, color=drawing.palette(ax).grey, linewidth=1.2, zorder=1, gid="no change")
-    style: dict[str, Any] = {"color": main, "linewidth": 0, "alpha": 0.35 if dark else 0.2}
-    ax.fill_between(t, low, high, zorder=2, gid="band", label=f"{100 * prob:g} % interval", **style)
+    ax.axhline(1, color=colours.grey, linewidth=1.2, zorder=1, gid="no change")
+    band: dict[str, Any] = {"color": main, "linewidth": 0, "alpha": opacity, "zorder": 2, "gid": "band"}
+    ax.fill_between(t, low, high, label=f"{100 * prob:g} % interval", **band)
     ax.plot(t, mean, color=main, linewidth=1.6, zorder=3, gid="ratio", label="loss after / before")
     top, bottom = max(1.0, float(np.nanmax(mean))), min(1.0, float(np.nanmin(low)))
     top = min(MOST * top, max(1.0, float(np.nanmax(high))))
     room = 0.06 * (top - bottom)
     ax.set(xlim=(t[shown][0], t[shown][-1]), ylim=(bottom - room, top + room))
     _over_thresholds(ax, "loss after / before")
+    title = f"Mean loss ratio {_with_interval(result.mean_ratio, prob)}"
+    return _finished(ax, title, result.spec, drawing.key_above(ax, small=small), small=small)
 
 
 @public
@@ -382,11 +369,7 @@ def plot_selective(
     >>> ax.get_ylabel()
     'share of wrong predictions'
     """
-    if not isinstance(result, SelectivePrediction):
-        raise TypeError(
-            f"`result` must be a SelectivePrediction, not {type(result).__name__}; make one with "
-            "`bayescal.decisions.selective(...)`."
-        )
+    _checks.instance("result", result, SelectivePrediction, "; make one with `bayescal.decisions.selective(...)`.")
     prob = _checks.fraction("prob", prob)
     limit = None if risk is None else _checks.fraction("risk", risk)
     ax = drawing.axes_or_new(ax, figsize=(6.4, 4.6))
@@ -433,11 +416,8 @@ def _selective_title(result: SelectivePrediction, limit: float | None, prob: flo
     if len(draws) > TITLED:
         lines[0] += f", {TITLED} of {len(draws)} classifiers"
     for name, each in list(draws.items())[:TITLED]:
-        low, high = each.interval(prob)
-        d = _render.interval_decimals(low, high)
-        mean, low_text, high_text = (_render.number(value, d) for value in (each.mean(), low, high))
         of = f"{_render.cut(_render.name(name), 30)}: " if named else ""
-        lines.append(f"{of}{mean} [{low_text},\u00a0{high_text}]")
+        lines.append(f"{of}{_with_interval(each, prob)}")
     return "\n".join(lines) if named else ": ".join(lines)
 
 
@@ -456,10 +436,7 @@ def plot_top_k(result: TopK, ax: "Axes | None" = None, *, prob: float = 0.95, co
     >>> bc.decisions.plot_top_k(top, Figure().subplots()).get_xlabel()
     'k'
     """
-    if not isinstance(result, TopK):
-        raise TypeError(
-            f"`result` must be a TopK, not {type(result).__name__}; make one with `bayescal.decisions.top_k(...)`."
-        )
+    _checks.instance("result", result, TopK, "; make one with `bayescal.decisions.top_k(...)`.")
     prob = _checks.fraction("prob", prob)
     ax = drawing.axes_or_new(ax, figsize=(6.4, 4.2))
     small, colours = drawing.is_small(ax, *ROOM), drawing.palette(ax)
@@ -475,8 +452,5 @@ def plot_top_k(result: TopK, ax: "Axes | None" = None, *, prob: float = 0.95, co
     _over_thresholds(ax, "share of rows")
     ax.set_xlabel("k", fontsize=drawing.SMALL)
     worst = max(result, key=lambda number: result[number].ece.mean())
-    low, high = result[worst].ece.interval(prob)
-    d = _render.interval_decimals(low, high)
-    mean, low_text, high_text = (_render.number(value, d) for value in (result[worst].ece.mean(), low, high))
-    title = f"Largest ECE at k = {worst}: {mean} [{low_text},\u00a0{high_text}]"
+    title = f"Largest ECE at k = {worst}: {_with_interval(result[worst].ece, prob)}"
     return _finished(ax, title, result.spec, drawing.key_above(ax, small=small), small=small)

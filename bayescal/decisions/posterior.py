@@ -93,22 +93,17 @@ class ScoreCellsPosterior:
         mass /= mass.sum(axis=-1 if self.given_outcome else (-2, -1), keepdims=True)
         return mass
 
-    @property
-    def _rows_per_pseudo_row(self) -> float:
-        """Rows that carry as much evidence as one independent row: the design effect of the outcome."""
-        counts = self.counts
-        return 1.0 if counts.clusters is None else counts.clusters.outcome_effect(counts.weight_sq)
-
     def _prior_mass(self, n_draws: int, rng: Generator) -> Floats:
         """Draw the Gamma masses of the prior, shape (n_models, n_draws, 2 * n_bins); joint over models."""
-        n_models, size = len(self.counts.models), 2 * self.counts.n_bins
+        n_models, clusters = len(self.counts.models), self.counts.clusters
         atoms, outcome = self._atoms(n_draws, rng)
         scores = rng.random((n_models, *atoms.shape))
         mass = np.stack([self._summed(atoms, outcome, score) for score in scores])
-        more = self._rows_per_pseudo_row - 1
-        if more > 0:  # the other rows of the cluster, on whose scores the models agree
+        # rows that carry as much evidence as one independent row; on the scores of the others, the models agree
+        more = 0.0 if clusters is None else clusters.outcome_effect(self.counts.weight_sq) - 1
+        if more > 0:
             mass += more * self._summed(atoms, outcome, rng.random(atoms.shape))
-        return mass.reshape(n_models, n_draws, size)
+        return mass.reshape(n_models, n_draws, 2 * self.counts.n_bins)
 
     def _summed(self, atoms: Floats, outcome: Bools, score: Floats) -> Floats:
         """Sum the masses of atoms by draw, outcome and score cell, shape (n_draws * 2 * n_bins,)."""

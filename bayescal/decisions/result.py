@@ -329,11 +329,9 @@ class NetBenefit(_presented.Presented):
         prob : float, default 0.95
             Probability of the interval, and probability from which a model is called useful.
         """
-        return words.of_curve(self.thresholds, self._for_words(), _checks.fraction("prob", prob), self.treat_all.mean())
-
-    def _for_words(self) -> Mapping[str, tuple[Draws, Floats, Floats]]:
         useful = {name: np.where(self.few_rows[name], np.nan, p) for name, p in self.p_useful.items()}
-        return {name: (self.net_benefit[name], self.moments[name][0], useful[name]) for name in self.models}
+        models = {name: (self.net_benefit[name], self.moments[name][0], useful[name]) for name in self.models}
+        return words.of_curve(self.thresholds, models, _checks.fraction("prob", prob), self.treat_all.mean())
 
     @property
     def spec(self) -> str:

@@ -75,7 +75,10 @@ def _add(estimand: Estimand) -> Estimand:
     if known is not None and _origin(known) != _origin(estimand):
         raise ValueError(f"`name` must be new; {name!r} is registered already, for another function.")
     if estimand.coordinate is not None:
-        _require_own_coordinate(estimand)
+        axis, values = estimand.coordinate
+        others = [each.coordinate for each in _REGISTRY.values() if each.coordinate and each.name != name]
+        if axis in RESERVED or any(axis == other and values != at for other, at in others):
+            raise ValueError(f"`coordinate` must have a name of its own; {axis!r} is taken.")
     _REGISTRY[name] = estimand
     return estimand
 
@@ -83,15 +86,6 @@ def _add(estimand: Estimand) -> Estimand:
 def _origin(estimand: Estimand) -> tuple[Any, Any]:
     """Return module and qualified name of the function, which do not change if a notebook cell runs again."""
     return getattr(estimand.function, "__module__", None), getattr(estimand.function, "__qualname__", None)
-
-
-def _require_own_coordinate(estimand: Estimand) -> None:
-    """Raise if the name of the coordinate is in use: by a reserved name, or by another curve with other values."""
-    assert estimand.coordinate is not None
-    name, values = estimand.coordinate
-    others = [each.coordinate for each in _REGISTRY.values() if each.coordinate and each.name != estimand.name]
-    if name in RESERVED or any(name == other and values != at for other, at in others):
-        raise ValueError(f"`coordinate` must have a name of its own; {name!r} is taken.")
 
 
 def estimand[F: Callable[..., Any]](symbol: str, **fields: Any) -> Callable[[F], F]:

@@ -114,11 +114,13 @@ def _unshrunk(score: _Score, bins: BinDraws, counts: Counts, cells: Sequence[Flo
 
     `cells` are draws of the mean losses of outcome 0 and of outcome 1, each of shape (n_draws, n_bins).
     """
-    of_bins = _mean_over_cells(bins.mass, bins.accuracy, cells)
-    draws = _of_clusters(counts, score, len(of_bins), rng)
-    if draws is None:
-        if stored_rows(counts) is not None:  # accuracies vary with the class frequencies of each draw
-            return of_bins
+    of_bins, clusters = _mean_over_cells(bins.mass, bins.accuracy, cells), clusters_of(counts)
+    if clusters is not None:  # from the variance between clusters
+        mean, sums = _observed(score, counts), getattr(clusters, score.member)
+        draws = mean_loss_draws(clusters, mean, sums, len(of_bins), rng, score.largest)
+    elif stored_rows(counts) is not None:  # accuracies vary with the class frequencies of each draw
+        return of_bins
+    else:
         accuracy = rng.beta(*dirichlet_posterior(counts).accuracy_parameters, size=bins.accuracy.shape)
         draws = _mean_over_cells(bins.mass, accuracy, cells)
     return with_ranks_of(of_bins, draws)
@@ -254,15 +256,6 @@ def _losses(counts: Counts, score: _Score) -> LossSums:
         )
     _require_finite(losses, counts.n_rows)
     return losses
-
-
-def _of_clusters(counts: Counts, score: _Score, n_draws: int, rng: Generator) -> Floats | None:
-    """Draw the score from the variance between clusters; None if rows are independent."""
-    clusters = clusters_of(counts)
-    if clusters is None:
-        return None
-    mean = float(_losses(counts, score).total.sum()) / float(counts.weight.sum())
-    return mean_loss_draws(clusters, mean, getattr(clusters, score.member), n_draws, rng, score.largest)
 
 
 def _require_finite(losses: LossSums, n_rows: int) -> None:

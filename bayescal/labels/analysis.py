@@ -199,7 +199,12 @@ def evaluations_of(
     draws, stated = _checks.whole_number("draws", draws, at_least=2), _given_rates(rates)
     counts, copies = functools.reduce(operator.add, each_counts), len(each_counts) if same_rows else 1
     require_several_clusters(counts.rows)
-    stratum = strata_of(strata, counts, copies) if stated is None else _one_stratum(strata, counts)
+    if stated is None:
+        stratum = strata_of(strata, counts, copies)
+    elif (isinstance(strata, str) and strata == "auto") or (np.ndim(strata) == 0 and strata == 1):
+        stratum = np.zeros(len(counts.bins), np.intp)
+    else:
+        raise ValueError(f'`rates` are those of all rows, so that `strata` must be 1 or "auto", not {quoted(strata)}.')
     judge = Judge(stratum, stated, copies)
     if stated is None or stated.ndim == 2:
         _require_checked(counts.n_checked // copies, judge.rates_of(counts), learnt=stated is None)
@@ -266,13 +271,6 @@ def _evaluation(
         notes=notes,
     )
     return extended(JudgedEvaluation, evaluation, judge=report)
-
-
-def _one_stratum(strata: Any, counts: JudgedCounts) -> Indices:
-    """Return one stratum for all bins, because `rates` are those of all rows."""
-    if not (isinstance(strata, str) and strata == "auto") and not (np.ndim(strata) == 0 and strata == 1):
-        raise ValueError(f'`rates` are those of all rows, so that `strata` must be 1 or "auto", not {quoted(strata)}.')
-    return np.zeros(len(counts.bins), np.intp)
 
 
 def _given_rates(rates: Any) -> Floats | None:

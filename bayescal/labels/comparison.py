@@ -176,7 +176,9 @@ class JudgedComparison(Comparison):
         together = self._correlation(evaluations, values, pairs, record) if pairs else np.eye(len(values))
         order = np.tile(np.arange(float(len(values[0])))[:, None], len(values))
         ranks = reorder(order, together, rng=order_rng(self.order_seed, record))
-        return reordered_within(self._value_of_rates, np.stack(values, axis=1), ranks)
+        first = self._judged[0]  # all evaluations have the same value of the judge's rates in a draw
+        value_of_rates = first.posterior.value_of(len(first.bin_draws), first.bin_draws_seed)
+        return reordered_within(value_of_rates, np.stack(values, axis=1), ranks)
 
     def _correlation(
         self,
@@ -197,12 +199,6 @@ class JudgedComparison(Comparison):
     @property
     def _judged(self) -> list[JudgedEvaluation]:
         return cast("list[JudgedEvaluation]", list(self.evaluations.values()))
-
-    @property
-    def _value_of_rates(self) -> Indices:
-        """Number of the value of the judge's rates of each draw, which is that of all evaluations."""
-        first = self._judged[0]
-        return first.posterior.value_of(len(first.bin_draws), first.bin_draws_seed)
 
     def _instead(self, name: str) -> str:
         return f" It {POOLED}" if name == "parameters" else super()._instead(name)

@@ -149,7 +149,8 @@ def partly_observed(
     about: dict[str, Any] = {"known": known, "missing": missing, "weight_report": rows.report}
     if ratios is None:
         return extended(PartlyObservedEvaluation, evaluate_one(counts, draws=draws, rng=rng), **about)
-    problem = _problem(counts)
+    verified = VerifiedCounts.of(counts)
+    problem = Problem(verified, verified.evidence(), ShrinkagePrior())
     seed, for_solving = _checks.seeds(rng, 2)
     solver = np.random.default_rng(for_solving)
     if prior_sd is not None:
@@ -289,11 +290,6 @@ def _ratios(odds_ratio: Any, prior_sd: Any) -> Floats:
     parts = [low, 1.0, high] if low < 1 < high else [low, np.sqrt(low * high), high]
     grids = [np.geomspace(a, b, 1 + int(np.ceil(np.log(b / a) / STEP - 1e-9))) for a, b in pairwise(parts)]
     return np.concatenate([grids[0], grids[1][1:]])
-
-
-def _problem(counts: TargetCounts) -> Problem:
-    verified = VerifiedCounts.of(counts)
-    return Problem(verified, verified.evidence(), ShrinkagePrior())
 
 
 def _one_value(solved: Solved, i: int) -> Solved:

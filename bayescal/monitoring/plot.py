@@ -69,7 +69,10 @@ def plot_evidence(
     ax.set_ylim(low - 0.06 * (top - low), top + 0.1 * (top - low))
     _label(ax, f"alarm at {evidence.threshold:g}", limit, marked, small=small)
     if not small:
-        _label(ax, "1: no evidence", 0, colours.grey, small=small, right=_free_at_right(exponent))
+        # at the right end if the line rises above 0 at the left, and not at the right
+        part = max(len(exponent) // 3, 1)
+        right = bool((exponent[:part] > 0).any() and not (exponent[-part:] > 0).any())
+        _label(ax, "1: no evidence", 0, colours.grey, small=small, right=right)
     if exponent.max() > top:
         _label_beyond(ax, evidence, main, small=small)
     _exponents(ax)
@@ -180,12 +183,6 @@ def _line(ax: "Axes", windows: Any, values: Floats, colour: str, label: str | No
     )
 
 
-def _free_at_right(exponent: Floats) -> bool:
-    """Whether a label above 0 is better at the right end: the line rises above 0 at the left, and not at the right."""
-    part = max(len(exponent) // 3, 1)
-    return bool((exponent[:part] > 0).any() and not (exponent[-part:] > 0).any())
-
-
 def _label(ax: "Axes", words: str, height: float, colour: str, *, small: bool, right: bool = False) -> None:
     """Write words above a horizontal line, at its left or right end."""
     offset: Any = (-4, 3) if right else (4, 3)
@@ -236,9 +233,8 @@ def _axes(ax: "Axes", windows: tuple[Any, ...], words: str, *, small: bool) -> N
         ax.xaxis.set_major_locator(places)
         ax.xaxis.set_major_formatter(ConciseDateFormatter(places))
     ax.tick_params(labelsize=drawing.SMALL)
-    ax.xaxis.get_offset_text().set_fontsize(
-        drawing.TINY if small else drawing.SMALL
-    )  # year and month of dates, at the right end
+    dates = ax.xaxis.get_offset_text()  # year and month, at the right end
+    dates.set_fontsize(drawing.TINY if small else drawing.SMALL)
     ax.spines[["right", "top"]].set_visible(False)
     ax.set_xlabel("window" if small else "start of the window", fontsize=drawing.SMALL, loc="left")
     height = max(12, int(drawing.characters(ax, drawing.SMALL) * ax.bbox.height / ax.bbox.width))

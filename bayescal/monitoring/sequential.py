@@ -85,7 +85,12 @@ class SequentialTests:
         >>> monitor.evidence().alarm, monitor.evidence(reference=(0, 4000)).alarm
         (0, 6000)
         """
-        level, seed = _checked_level(level), _seed(rng)
+        level, seed = _checks.fraction("level", level), _seed(rng)
+        if level >= 0.5:
+            raise ValueError(
+                f"`level` must be below 0.5, not {level:g}. {LEVEL} The probability of intervals, such as 0.95, is "
+                "`prob` of `confidence_sequence`."
+            )
         if isinstance(start, tuple | list | BinnedCounts):
             raise TypeError(f"`start` must be one bound, not {_checks.quoted(start)}. {BOUNDS}")
         held = self._held
@@ -143,7 +148,12 @@ class SequentialTests:
         >>> monitor.confidence_sequence().above(0.02)
         0
         """
-        prob = _checked_prob(prob)
+        prob = _checks.fraction("prob", prob)
+        if prob <= 0.5:
+            raise ValueError(
+                f"`prob` must be above 0.5, not {prob:g}. {PROB} The probability of a false alarm, such as 0.05, is "
+                "`level` of `evidence`."
+            )
         held = self._held
         held.require_windows("`confidence_sequence` needs windows")
         _refuse_classwise(held)
@@ -162,26 +172,6 @@ class SequentialTests:
         return ConfidenceSequence(
             windows, total.astype(np.int64), gaps / total, low, high, prob, _question(held, chosen), _forgotten(held)
         )
-
-
-def _checked_level(level: Any) -> float:
-    level = _checks.fraction("level", level)
-    if level >= 0.5:
-        raise ValueError(
-            f"`level` must be below 0.5, not {level:g}. {LEVEL} The probability of intervals, such as 0.95, is `prob` "
-            "of `confidence_sequence`."
-        )
-    return level
-
-
-def _checked_prob(prob: Any) -> float:
-    prob = _checks.fraction("prob", prob)
-    if prob <= 0.5:
-        raise ValueError(
-            f"`prob` must be above 0.5, not {prob:g}. {PROB} The probability of a false alarm, such as 0.05, is "
-            "`level` of `evidence`."
-        )
-    return prob
 
 
 def _seed(rng: Any) -> int:

@@ -80,7 +80,11 @@ class WindowedCounts:
     def batch(self, predictions: Predictions, time: Any) -> "WindowedCounts":
         """Count rows, each in the window of its time, without adding them to the counts of this object."""
         _checks.instance("predictions", predictions, Predictions, "; `add` takes outcome, confidence.")
-        self._require_target(predictions.target)
+        if predictions.target != self.target:
+            raise ValueError(
+                f"rows of target {predictions.target!r} do not belong to this monitor, whose target is "
+                f"{self.target!r}: the two calibration errors are defined differently. Use one monitor per target."
+            )
         kind, numbers = self._numbers(time, len(predictions))
         present, rank = _ranked(numbers)
         empty = replace(self, kind=kind, counts={}, forgotten=None)
@@ -204,13 +208,6 @@ class WindowedCounts:
             )
         summed = {k: self.counts[k] + counts if k in self.counts else counts for k, counts in more.items()}
         return replace(self, kind=kind, counts=self.counts | summed)
-
-    def _require_target(self, target: str) -> None:
-        if target != self.target:
-            raise ValueError(
-                f"rows of target {target!r} do not belong to this monitor, whose target is {self.target!r}: the two "
-                "calibration errors are defined differently. Use one monitor per target."
-            )
 
     def _numbers(self, time: Any, n_rows: int | None) -> tuple[str | None, Ints]:
         """Return the kind of the times, and the window of each row; one number if all rows have the same time."""

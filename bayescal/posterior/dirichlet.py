@@ -108,16 +108,17 @@ class DirichletPosterior:
         """
         n_draws = _checks.whole_number("draws", n_draws)
         rng = _checks.generator(rng)
-        mass, accuracy = self.sample_cells(n_draws, rng)
+        mass = _dirichlet(self.mass_parameters, n_draws, rng)
+        accuracy = rng.beta(*self.accuracy_parameters, size=mass.shape)
         within = sample_truncated_normal(*self._within_bins(), 0.0, 1.0, n_draws, rng=rng)
         occupied = self.counts.occupied if self.counts.occupied.any() else np.ones_like(self.counts.occupied)
-        weight = mass if self.formula == "corrected" else _original_weight(mass, accuracy)
+        weight = mass
+        if self.formula == "original":  # P(bin | outcome 1), the weight of a bin in the original program
+            joint = mass * accuracy
+            total = joint.sum(axis=-1, keepdims=True)
+            # the mass of outcome 1 can underflow to 0 in all bins under tiny priors without data; use the masses then
+            weight = np.where(total > 0, joint / np.where(total > 0, total, 1), mass)
         return BinDraws(mass, accuracy, self._at(within), occupied, weight)
-
-    def sample_cells(self, n_draws: int, rng: Generator) -> tuple[Floats, Floats]:
-        """Draw masses and accuracies, each of shape (n_draws, n_bins), without the mean confidences."""
-        mass = _dirichlet(self.mass_parameters, n_draws, rng)
-        return mass, rng.beta(*self.accuracy_parameters, size=mass.shape)
 
     def _at(self, within: Floats) -> Floats:
         """Convert relative positions within bins to confidences; the last axis of `within` is the bin."""
@@ -230,14 +231,6 @@ def _dirichlet(parameters: Floats, n_draws: int, rng: Generator) -> Floats:
     vectors = parameters.reshape(-1, parameters.shape[-1])
     draws = [rng.dirichlet(vector, n_draws) for vector in vectors]
     return draws[0] if parameters.ndim == 1 else np.stack(draws, axis=1).reshape(n_draws, *parameters.shape)
-
-
-def _original_weight(mass: Floats, accuracy: Floats) -> Floats:
-    """Return P(bin | outcome 1), the weight of a bin in the original program."""
-    joint = mass * accuracy
-    total = joint.sum(axis=-1, keepdims=True)
-    # the mass of outcome 1 can underflow to 0 in all bins under tiny priors without data; use the bin masses then
-    return np.where(total > 0, joint / np.where(total > 0, total, 1), mass)
 
 
 @public

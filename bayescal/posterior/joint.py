@@ -1,14 +1,14 @@
 """Joint posteriors of several quantities: correlations from joint counts, and draws that are reordered to have them."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from bayescal import _checks
 from bayescal._arrays import Floats
 from bayescal.draws import BinDraws
-from bayescal.stats.contract import Paired, Pairs
+from bayescal.stats.contract import Pairs
 
 LIKENESS_POWER = 4  #: Correlation of the residuals of two linear fits = (similarity of the gap profiles) ** this power.
 RIDGE = 1e-9  #: Relative ridge penalty of the linear fits; with it, bins whose draws do not vary get coefficients of 0.
@@ -50,16 +50,21 @@ def correlation(values: Sequence[Floats], bins: Sequence[BinDraws], pairs: Pairs
     fits = [_linear(v, b) for v, b in zip(values, bins, strict=True)]
     result = np.eye(len(values))
     for (i, j), pair in pairs.items():
-        together = _pair_correlation(fits[i], fits[j], bins[i], bins[j], pair)
+        a, b = fits[i], fits[j]
+        linear = pair.linear_cosine((a.of_gap, b.of_gap), (a.of_mass, b.of_mass))
+        similarity = max(pair.gap_cosine((bins[i].gap.mean(axis=0), bins[j].gap.mean(axis=0))), 0.0)
+        residual = np.sqrt((1 - a.explained) * (1 - b.explained))
+        together = np.sqrt(a.explained * b.explained) * linear + residual * similarity**LIKENESS_POWER
         result[i, j] = result[j, i] = 1.0 if together > 1 - SAME else together
     return nearest_correlation(result)
 
 
-class _Fit:
+class _Fit(NamedTuple):
     """Linear fit of an estimand to its bins: coefficients of mass * gap and of mass, and the explained share R^2."""
 
-    def __init__(self, of_gap: Floats, of_mass: Floats, explained: float) -> None:
-        self.of_gap, self.of_mass, self.explained = of_gap, of_mass, explained
+    of_gap: Floats
+    of_mass: Floats
+    explained: float
 
 
 def _linear(values: Floats, bins: BinDraws) -> _Fit:
@@ -80,13 +85,6 @@ def _linear(values: Floats, bins: BinDraws) -> _Fit:
     fitted = scaled @ coefficients
     of_gap, of_mass = np.split(coefficients / np.where(scale > 0, scale, 1.0), 2)
     return _Fit(of_gap, of_mass, min(1.0, float(fitted @ fitted) / total))
-
-
-def _pair_correlation(a: _Fit, b: _Fit, bins_a: BinDraws, bins_b: BinDraws, pair: Paired) -> float:
-    linear = pair.linear_cosine((a.of_gap, b.of_gap), (a.of_mass, b.of_mass))
-    similarity = max(pair.gap_cosine((bins_a.gap.mean(axis=0), bins_b.gap.mean(axis=0))), 0.0)
-    residual = np.sqrt((1 - a.explained) * (1 - b.explained))
-    return float(np.sqrt(a.explained * b.explained) * linear + residual * similarity**LIKENESS_POWER)
 
 
 def nearest_correlation(matrix: Floats) -> Floats:

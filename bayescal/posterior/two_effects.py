@@ -60,7 +60,7 @@ class TwoEffectsPosterior:
             moved += np.stack([first, second])
             explained = p * (t11 * first + t12 * second) + q * (t12 * first + t22 * second)
             log_density += 0.5 * (explained - np.log(determinant))
-        covariance = _inverse(total)
+        covariance = np.stack([total[2], -total[1], total[0]]) / (total[0] * total[2] - total[1] ** 2)
         mean = _times(covariance, moved)
         determinant = covariance[0] * covariance[2] - covariance[1] ** 2
         return mean, covariance, log_density + 0.5 * ((moved * mean).sum(axis=0) + np.log(determinant))
@@ -110,10 +110,6 @@ class TwoEffectsPosterior:
 
 def _correlation(probability: Floats) -> Floats:
     return np.asarray(2 * betaincinv(SHAPE, SHAPE, probability) - 1)
-
-
-def _inverse(matrix: Floats) -> Floats:
-    return np.stack([matrix[2], -matrix[1], matrix[0]]) / (matrix[0] * matrix[2] - matrix[1] ** 2)
 
 
 def _times(matrix: Floats, vector: Floats) -> Floats:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bayescal import _checks
-from bayescal._arrays import Array, Classes, Floats
+from bayescal._arrays import Classes, Floats
 from bayescal._invalid import errors_of
 from bayescal._meant import public
 from bayescal.analyses.compare_rows import several_named
@@ -52,6 +52,15 @@ def brier_score(n_classes: int, convention: str = "sum") -> ProperScore:
     _checks.one_of("convention", convention, CONVENTIONS)
     scale = {"sum": 1.0, "mean": 1 / n_classes, "half": 0.5}[convention]
 
+    def of_rows(rows: ClassRows) -> Floats:
+        result, step = np.empty(len(rows)), max(CHUNK // n_classes, 1)
+        for start in range(0, len(rows), step):  # blocks of rows in float64 fit in the cache
+            some = slice(start, start + step)
+            block = rows.matrix[some].astype(np.float64)
+            block[np.arange(len(block)), rows.label[some]] -= 1
+            result[some] = np.einsum("ik,ik->i", block, block)
+        return scale * result
+
     def of_classes(block: Floats) -> Floats:
         return scale * (np.einsum("ik,ik->i", block, block)[:, None] + 1 - 2 * block)
 
@@ -60,7 +69,7 @@ def brier_score(n_classes: int, convention: str = "sum") -> ProperScore:
         CONVENTIONS[convention].format(K=n_classes),
         prior_loss=2 * scale,
         largest=2 * scale,
-        of_rows=lambda rows: scale * _by_block(rows, _squared_errors),
+        of_rows=of_rows,
         of_classes=of_classes,
     )
 
@@ -185,21 +194,6 @@ def _log_losses(rows: ClassRows) -> Floats:
     return -np.log(np.where(probability == 0, 1.0, probability))  # rows of weight 0 may have probability 0
 
 
-def _by_block(rows: ClassRows, losses: Callable[[Floats, Array], Floats]) -> Floats:
-    """Return the losses of all rows, computed in float64 for blocks of rows that fit in the cache."""
-    result, step = np.empty(len(rows)), max(CHUNK // rows.n_classes, 1)
-    for start in range(0, len(rows), step):
-        some = slice(start, start + step)
-        result[some] = losses(rows.matrix[some].astype(np.float64), rows.label[some])
-    return result
-
-
-def _squared_errors(block: Floats, label: Array) -> Floats:
-    """Return the sum over classes of squared errors; the block is overwritten."""
-    block[np.arange(len(block)), label] -= 1
-    return np.einsum("ik,ik->i", block, block)
-
-
 SCORES = ("brier", "log")
 
 
@@ -280,26 +274,19 @@ def compare(
     for name in names:
         with errors_of(f"classifier {name!r}"):
             rows.append(ClassRows.read(y_true, y_prob[name], classes=classes, logits=logits, weights=weights).checked())
-            chosen = _chosen(score, rows[-1].n_classes, convention)
+            n_classes = rows[-1].n_classes
+            chosen = brier_score(n_classes, convention or "sum") if score == "brier" else log_score(n_classes)
             losses.append(chosen.of_rows(rows[-1]))
-    _require_same_classes(names, rows)
-    scores = [chosen.posterior(each, of) for each, of in zip(rows, losses, strict=True)]
-    seed = _checks.seeds(rng, 1)[0]
-    correlation = _correlation(chosen, rows, losses, scores)
-    return ScoreComparison(dict(zip(names, scores, strict=True)), correlation, width, draws, seed)
-
-
-def _chosen(score: str, n_classes: int, convention: str | None) -> ProperScore:
-    return brier_score(n_classes, convention or "sum") if score == "brier" else log_score(n_classes)
-
-
-def _require_same_classes(names: Sequence[str], rows: Sequence[ClassRows]) -> None:
     for name, each in zip(names[1:], rows[1:], strict=True):
         if each.classes != rows[0].classes:
             raise ValueError(
                 f"`y_prob` must have the same classes in the same order; {names[0]!r} has {rows[0].classes!r}, "
                 f"{name!r} has {each.classes!r}. Reorder the columns, as in `y_prob[{name!r}][columns]`."
             )
+    scores = [chosen.posterior(each, of) for each, of in zip(rows, losses, strict=True)]
+    seed = _checks.seeds(rng, 1)[0]
+    correlation = _correlation(chosen, rows, losses, scores)
+    return ScoreComparison(dict(zip(names, scores, strict=True)), correlation, width, draws, seed)
 
 
 def _correlation(

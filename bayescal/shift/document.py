@@ -98,15 +98,6 @@ def _binned(document: Any, of: int, n_classes: int, where: str) -> ShiftedBins:
     return ShiftedBins(source, by_class, unlabelled, of)
 
 
-def _about(counts: ShiftCounts) -> str:
-    return f"label shift, {counts.n_source:,} rows of the source, {counts.n_target:,} of the target"
-
-
-def _fingerprint(counts: ShiftCounts) -> bytes:
-    sums = b"".join(each.source.deviation.tobytes() + each.unlabelled.deviation.tobytes() for each in counts.binned)
-    return counts.source.tobytes() + counts.target.tobytes() + sums
-
-
 register_counts(
     "shift",
     ShiftCounts,
@@ -115,6 +106,11 @@ register_counts(
     "counts of a source and a target",
     "holds counts of a source and a target without labels, and a report evaluates labelled rows. "
     "`bayescal.shift.label_counts` evaluates them in Python.",
-    about=_about,
-    fingerprint=_fingerprint,
+    about=lambda counts: f"label shift, {counts.n_source:,} rows of the source, {counts.n_target:,} of the target",
+    fingerprint=lambda counts: b"".join(
+        [
+            counts.source.tobytes() + counts.target.tobytes(),
+            *(each.source.deviation.tobytes() + each.unlabelled.deviation.tobytes() for each in counts.binned),
+        ]
+    ),
 )

@@ -137,8 +137,10 @@ class _Files:
 
     def count(self, cells: ShiftCells | None, bins: Bins | None) -> ShiftCounts:
         """Count the rows of both files, rounded to the precision of the coarser one."""
-        source, target = (self._source_matrices, self._source_columns), (self._target_blocks, self._target_columns)
-        sides = {"y_prob": source, rows.TARGET: target}
+        sides: dict[str, tuple[Callable[[], Iterator[Array]], NamedColumns]] = {
+            "y_prob": (lambda: (block.y_prob for block in self._source_blocks()), self._source_columns),
+            rows.TARGET: (self._target_blocks, self._target_columns),
+        }
         try:
             return self._count(cells, bins)
         except InvalidRows as problem:
@@ -216,9 +218,6 @@ class _Files:
         for block in _naming_file(self.stream.blocks(), self._quoted(self.stream.source)):
             yield replace(block, y_prob=divided(block.y_prob)) if "y_prob" in self.readings else block
 
-    def _source_matrices(self) -> Iterator[Array]:
-        return (block.y_prob for block in self._source_blocks())
-
     def _target_blocks(self) -> Iterator[Array]:
         """Read the probabilities of the target."""
         columns = self.target.blocks(self.stream.places.probs)
@@ -240,11 +239,15 @@ class _Files:
             return matrix
         returned = self.adapt(matrix[:, 1] if self.event else matrix)
         try:
-            return _checked_adapted(returned, matrix, self.event)
+            changed = rows.stated_probabilities(returned, ADAPTED, None if self.event else matrix.shape[1], whole=False)
         except InvalidRows:
             raise
         except ValueError as problem:
             raise ValueError(f"{self._quoted(source)}: {problem}") from problem
+        if len(changed) != len(matrix):
+            lengths = f"it has {len(changed)} for {len(matrix)} rows"
+            raise ValueError(f"{self._quoted(source)}: `{ADAPTED}` must have one value per row; {lengths}.")
+        return changed
 
     @property
     def _source_columns(self) -> NamedColumns:
@@ -264,14 +267,6 @@ class _Files:
         both = (self.stream.source.path, self.target.path)
         same_name = both[0] != both[1] and both[0].name == both[1].name
         return f"'{source.path if same_name else source.path.name}'"
-
-
-def _checked_adapted(returned: Any, matrix: Floats, event: bool) -> Floats:
-    """Check that adapted probabilities belong to the rows of a matrix; return those of all classes."""
-    changed = rows.stated_probabilities(returned, ADAPTED, None if event else matrix.shape[1], whole=False)
-    if len(changed) != len(matrix):
-        raise ValueError(f"`{ADAPTED}` must have one value per row; it has {len(changed)} for {len(matrix)} rows.")
-    return changed
 
 
 def _naming_file[Block](blocks: Iterator[Block], name: str) -> Iterator[Block]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bayescal import _render
-from bayescal.cli.columns import ColumnNames, columns_of
+from bayescal.cli.columns import columns_of
 from bayescal.cli.command import Result
 from bayescal.cli.counts import holds_counts
 from bayescal.cli.keywords import keywords_of, settings
@@ -82,13 +82,6 @@ class ShiftedFiles(Result):
             return self.evidence.to_datatree()
         return self._event_evaluation("--netcdf").to_datatree()
 
-    @property
-    def _known(self) -> Any:
-        """The report on the weights, or the class frequencies, on which the evaluation depends."""
-        if isinstance(self.evaluation, CovariateShiftEvaluation):
-            return self.evaluation.weight_report
-        return self.evaluation.priors
-
     def _event_evaluation(self, option: str) -> Any:
         if self.evaluation is None:
             raise ValueError(f"{option} needs an evaluation: {NAMED_WITHOUT_SHIFT}")
@@ -101,24 +94,11 @@ class ShiftedFiles(Result):
         sheets = [] if self.evidence is None else [self.evidence.sheet()]
         if self.evaluation is None:
             return sheets
-        known, sheet = self._known.sheet(), self.evaluation.sheet()
+        by_weights = isinstance(self.evaluation, CovariateShiftEvaluation)
+        known = (self.evaluation.weight_report if by_weights else self.evaluation.priors).sheet()
+        sheet = self.evaluation.sheet()
         left = [remark for remark in sheet.remarks if remark not in known.remarks]
         return [*sheets, known, replace(sheet, remarks=left)]
-
-
-@dataclass(frozen=True)
-class _Read:
-    """Rows of both files, the names of their columns, and words for the arguments that hold them."""
-
-    named: ColumnNames
-    source: Rows
-    target: Rows
-    called: dict[str, str]
-
-    @property
-    def arguments(self) -> tuple[Any, Any, Any]:
-        """Labels and probabilities of the source, and probabilities of the target."""
-        return self.source.y_true, self.source.y_prob, self.target.y_prob
 
 
 def evaluate_shifted_files(
@@ -128,26 +108,27 @@ def evaluate_shifted_files(
     _check_options(columns, question, model)
     keywords = keywords_of(evaluate_shifted, question, model) | {"logits": columns.logits}
     wanted = keywords.pop("evidence", False)
-    read = _read(source, target, columns)
-    keywords["classes"] = read.source.classes
+    label, rows, unlabelled, called = _read(source, target, columns)
+    arguments = rows.y_true, rows.y_prob, unlabelled.y_prob
+    keywords["classes"] = rows.classes
     if columns.weights is not None:
-        keywords["weights"] = read.source.weights
+        keywords["weights"] = rows.weights
     evidence = evaluation = None
-    with warnings_as_notes(read.source, read.called, {TARGET: read.target}) as notes, warnings.catch_warnings():
+    with warnings_as_notes(rows, called, {TARGET: unlabelled}) as notes, warnings.catch_warnings():
         warnings.simplefilter("ignore", WeightsWarning)  # the report on the weights is shown
         if wanted:
             shared = {name: keywords[name] for name in ("classes", "logits", "draws", "rng")}
-            evidence = shift_evidence(*read.arguments, **shared)
+            evidence = shift_evidence(*arguments, **shared)
         if question.shift is not None:
-            evaluation = evaluate_shifted(*read.arguments, **keywords)
+            evaluation = evaluate_shifted(*arguments, **keywords)
     parameters = {
         "file": source.name,
         "target": target.name,
-        "rows": len(read.source.y_true),
-        "label": read.named.label,
-        "prob": list(read.source.columns),
+        "rows": len(rows.y_true),
+        "label": label,
+        "prob": list(rows.columns),
         **({} if columns.weights is None else {"weights": columns.weights}),
-        "classes": read.source.classes,
+        "classes": rows.classes,
         "logits": columns.logits,
         **({"logprob": True} if columns.logprob else {}),
         **question.given(),
@@ -185,8 +166,8 @@ def _check_options(columns: ShiftColumnOptions, question: ShiftQuestionOptions, 
         )
 
 
-def _read(source: Path, target: Path, columns: ShiftColumnOptions) -> _Read:
-    """Read the columns of both files."""
+def _read(source: Path, target: Path, columns: ShiftColumnOptions) -> tuple[Any, Rows, Rows, dict[str, str]]:
+    """Return the column of labels, the rows of both files, and words for the arguments that hold their columns."""
     both = (source, target)
     for file in both:
         if holds_counts(file):
@@ -202,4 +183,4 @@ def _read(source: Path, target: Path, columns: ShiftColumnOptions) -> _Read:
     called = {name: f"{words} of '{source.name}'" for name, words in stream.called.items()}
     called[TARGET] = f"{stream.called['y_prob']} of '{target.name}'"
     unlabelled = Rows(np.empty(0), p_target, None, rows.classes, rows.columns, target_source)
-    return _Read(named, rows, unlabelled, called)
+    return named.label, rows, unlabelled, called

@@ -172,9 +172,13 @@ class OverPriors:
         generator = _checks.generator(rng)
         part = self.part_of(n_draws, generator)
         places = [np.flatnonzero(part == i) for i in range(len(self.parts))]
-        near = self.near_priors[:, :, self.counts.rows.of]
-        of_parts = zip(self.parts, near, places, generator.spawn(len(self.parts)), strict=True)
-        parts = [_given_frequencies(post, to, max(len(rows), 1), each) for post, to, rows, each in of_parts]
+        frequencies = self.near_priors[:, :, self.counts.rows.of]
+        of_parts = zip(self.parts, frequencies, places, generator.spawn(len(self.parts)), strict=True)
+        parts = []
+        for posterior, near_to, rows, stream in of_parts:  # draws that imply a class frequency near the given ones
+            n_chosen = max(len(rows), 1)
+            bins = posterior.sample(FACTOR * n_chosen, rng=stream)
+            parts.append(bins.part(near((bins.mass * bins.accuracy).sum(axis=1), near_to, n_chosen, stream)))
         shape = (n_draws, parts[0].accuracy.shape[1])
         columns = {}
         for name in ("mass", "accuracy", "confidence"):
@@ -227,12 +231,6 @@ class HypothesesOverPriors(OverPriors):
     def bayes_factor(self) -> float:
         """Bayes factor of exact calibration against the average of the other sub-models."""
         return float(np.exp(min(self.log_bayes_factor, 700.0)))
-
-
-def _given_frequencies(posterior: Posterior, near_to: Floats, n_draws: int, rng: Generator) -> BinDraws:
-    """Draw the bins of one part, and keep draws that imply a class frequency near the given ones."""
-    bins = posterior.sample(FACTOR * n_draws, rng=rng)
-    return bins.part(near((bins.mass * bins.accuracy).sum(axis=1), near_to, n_draws, rng))
 
 
 def near(values: Floats, centres: Floats, n_chosen: int, rng: Generator) -> Indices:

@@ -266,22 +266,18 @@ def evidence(
     require_all_classes(np.bincount(rows.label, minlength=rows.n_classes), rows.classes)
     draws = _checks.whole_number("draws", draws, at_least=2)
     simulations = _checks.whole_number("simulations", simulations, at_least=99)
-    chosen = _default_cells(rows) if cells is None else cells
-    require_cells(chosen, rows.n_classes)
-    if len(chosen) <= rows.n_classes:
+    if cells is None:  # of the rows of both sides, so that they do not depend on the side of a row
+        ranges = next(number for most, number in RANGES if rows.n_classes <= most)
+        cells = ShiftCells.of_confidences(np.concatenate([rows.source, rows.target]), ranges)
+    require_cells(cells, rows.n_classes)
+    if len(cells) <= rows.n_classes:
         raise ValueError(
             f"`cells` must contain more cells than there are classes, so that label shift can be tested; there are "
-            f"{len(chosen)} cells and {rows.n_classes} classes. Use `ShiftCells.of_confidences(y_prob, 3)`."
+            f"{len(cells)} cells and {rows.n_classes} classes. Use `ShiftCells.of_confidences(y_prob, 3)`."
         )
-    counts = ShiftCounts.from_rows(rows, chosen)
+    counts = ShiftCounts.from_rows(rows, cells)
     for_difference, for_none, for_label = _checks.seeds(rng, 3)
     source = counts.source.sum(axis=0)
     sides = CellShiftPosterior(source, counts.target).sample(draws, rng=for_difference)
     no_shift = no_shift_test(source, counts.target, simulations, rng=for_none)
     return ShiftEvidence(counts, sides, no_shift, label_shift_test(counts, simulations, rng=for_label))
-
-
-def _default_cells(rows: ShiftedRows) -> ShiftCells:
-    """Divide the rows of both sides, so that cells do not depend on the side of a row."""
-    ranges = next(number for most, number in RANGES if rows.n_classes <= most)
-    return ShiftCells.of_confidences(np.concatenate([rows.source, rows.target]), ranges)

@@ -97,7 +97,11 @@ def reference(
 ) -> Reference:
     """Sample the PyMC model of a posterior; arguments are those of `agreement`."""
     draws = _checks.whole_number("draws", draws, at_least=CHAINS)
-    _require_bins(posterior)
+    if not isinstance(posterior, DirichletPosterior | ShrinkagePosterior):
+        raise TypeError(
+            "`posterior` must be an evaluation under the Dirichlet or the shrinkage model, its posterior, or a twin; "
+            f"not {type(posterior).__name__}. `bayescal.pymc_model(result)` writes the models of other results."
+        )
     seed = int(_checks.generator(rng).integers(2**31))
     thresholds = tuple(float(f"{t:.3g}") for t in ece(posterior.sample(4000, rng=seed)).quantile(PROBS))
     form = "rates" if isinstance(posterior, DirichletPosterior) else None  # chains move freely
@@ -107,22 +111,6 @@ def reference(
         return of_pymc(tree, posterior, thresholds, with_calibrated=with_calibrated)
 
     return _until_kept(model, quantities, thresholds, draws=draws, seed=seed, progress=progress)
-
-
-def _require_bins(posterior: object) -> None:
-    """Refuse a posterior whose quantities are not those of bins."""
-    if not isinstance(posterior, DirichletPosterior | ShrinkagePosterior):
-        raise TypeError(
-            "`posterior` must be an evaluation under the Dirichlet or the shrinkage model, its posterior, or a twin; "
-            f"not {type(posterior).__name__}. `bayescal.pymc_model(result)` writes the models of other results."
-        )
-
-
-def reference_of_twin(twin: Twin, *, draws: int = 10_000, rng: Any = None, progress: bool = False) -> Reference:
-    """Sample the PyMC model of a posterior of named quantities; arguments are those of `agreement`."""
-    draws = _checks.whole_number("draws", draws, at_least=CHAINS)
-    seed = int(_checks.generator(rng).integers(2**31))
-    return _until_kept(twin.model(), twin.of_pymc, (), draws=draws, seed=seed, progress=progress)
 
 
 def _until_kept(
@@ -379,8 +367,9 @@ def agreement(
     if isinstance(posterior, Twin):
         if with_calibrated:
             raise ValueError("`with_calibrated` needs a shrinkage posterior of several sub-models.")
-        of_twin = reference_of_twin(posterior, draws=draws, rng=for_chains, progress=progress)
-        return _compared(posterior.of_closed_form(20 * draws, for_draws), of_twin)
+        draws, seed = _checks.whole_number("draws", draws, at_least=CHAINS), int(for_chains.integers(2**31))
+        chains = _until_kept(posterior.model(), posterior.of_pymc, (), draws=draws, seed=seed, progress=progress)
+        return _compared(posterior.of_closed_form(20 * draws, for_draws), chains)
     chains = reference(posterior, draws=draws, with_calibrated=with_calibrated, rng=for_chains, progress=progress)
     return agreement_with_reference(posterior, chains, draws=20 * draws, rng=for_draws)
 

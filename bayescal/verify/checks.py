@@ -154,8 +154,13 @@ class CoverageResult(Result):
 
 
 def run_study(study: StudyOptions, options: VerifyOptions) -> CoverageResult:
-    """Run the coverage study; options are validated before anything is computed."""
-    keywords = _keywords(study, options)
+    """Run the coverage study; options are validated, and every name is looked up, before anything is computed."""
+    keywords = keywords_of(coverage_study, study, options)
+    keywords["estimand"] = _estimand(keywords["estimand"])
+    entries = LISTS | {"methods": partial(_name, "methods", methods_of(keywords["estimand"]))}
+    for name, text in study.given().items():
+        if name in entries:
+            keywords[name] = [entries[name](word) for word in _words(name, text)]
     numbers = {"repeats": keywords["repeats"], "draws": keywords["draws"], "seed": options.seed}
     parameters = {**{name: getattr(study, name) for name in LISTS}, "bins": options.bins, **numbers}
     return CoverageResult(coverage_study(**{**keywords, "progress": True}), parameters)
@@ -201,18 +206,6 @@ def _table(header: Iterable[str], left: Iterable[str]) -> "Table":
     for title in header:
         table.add_column(title, justify="left" if title in left else "right", no_wrap=title in ("curve", "worst cell"))
     return table
-
-
-def _keywords(study: StudyOptions, options: VerifyOptions) -> dict[str, Any]:
-    """Return the keywords of `coverage_study`; every name is looked up before the first cell is computed."""
-    keywords = keywords_of(coverage_study, study, options)
-    keywords["estimand"] = _estimand(keywords["estimand"])
-    available = methods_of(keywords["estimand"])
-    entries = LISTS | {"methods": partial(_name, "methods", available)}
-    for name, text in study.given().items():
-        if name in entries:
-            keywords[name] = [entries[name](word) for word in _words(name, text)]
-    return keywords
 
 
 def _estimand(word: str) -> str:

@@ -398,33 +398,14 @@ def _has_parts(result: Any) -> str:
     return f"it holds several results, and each has its own, as in `bayescal.pymc_model(result[{first!r}])`."
 
 
-def _has_choices(result: Any) -> str:
-    choice = ", ".join(map(repr, next(iter(result))))
-    return f"each choice has its own, as in `bayescal.pymc_model(result[{choice}])`."
-
-
-def _summarises(result: Any) -> str:
-    return (
-        "its parts have one, as in `bayescal.pymc_model(result.decision_curve)` or "
-        f"`bayescal.pymc_model(result[{result.models[0]!r}].evaluation)`."
-    )
-
-
 _SCORE = (
     "the distribution of a mean loss has the moments of a Bayesian bootstrap, which assumes no form of the losses. For "
     "two classes, the model of the bins is `bayescal.pymc_model(bayescal.evaluate(y_true, y_prob))`."
 )
 _STATISTIC = "it is a statistic of the rows, and has no posterior."
-_OF_CURVE = (
-    "it is a statistic of the rows. Its posterior has one: `bayescal.pymc_model(result.posterior(model='segments'))`."
-)
 _SEQUENTIAL = (
     "its probabilities hold at all times without a prior. The rows of a window have one, as in "
     "`bayescal.pymc_model(monitor.evaluate())`."
-)
-_OVER_FREQUENCIES = (
-    "its draws are pooled over draws of the class frequencies; each part has one, as in "
-    "`bayescal.pymc_model(posterior.parts[0])`."
 )
 _JUDGED = (
     "half of the weights of the judge's error rates comes from accuracies without the shrinkage model: a pool of two "
@@ -446,8 +427,13 @@ WITHOUT: dict[str, str | Callable[[Any], str]] = {
         "it mixes imputations, and each has its own, as in `bayescal.pymc_model(result.imputations[0])`."
     ),
     "bayescal.clinical.imputed.MixedLines": "it mixes posteriors, and each of its `parts` has one.",
-    "bayescal.results.sensitivity.Choices": _has_choices,
-    "bayescal.clinical.result.ClinicalSummary": _summarises,
+    "bayescal.results.sensitivity.Choices": lambda result: (
+        f"each choice has its own, as in `bayescal.pymc_model(result[{', '.join(map(repr, next(iter(result))))}])`."
+    ),
+    "bayescal.clinical.result.ClinicalSummary": lambda result: (
+        "its parts have one, as in `bayescal.pymc_model(result.decision_curve)` or "
+        f"`bayescal.pymc_model(result[{result.models[0]!r}].evaluation)`."
+    ),
     "bayescal.clinical.slope.new_centre.NewCentre": _NORMAL_LINES,
     "bayescal.posterior.two_effects.TwoEffectsPosterior": _NORMAL_LINES,
     "bayescal.clinical.exact_tests.CalibrationTests": "it has P-values, which need no prior.",
@@ -461,7 +447,10 @@ WITHOUT: dict[str, str | Callable[[Any], str]] = {
     "bayescal.labels.judge.JudgeReport": _JUDGED,
     "bayescal.labels.partial_result.PartlyObservedEvaluation": _PARTLY,
     "bayescal.labels.partial_result.PartlyObservedBand": _PARTLY,
-    "bayescal.cumulative.base.Cumulative": _OF_CURVE,
+    "bayescal.cumulative.base.Cumulative": (
+        "it is a statistic of the rows. Its posterior has one: "
+        "`bayescal.pymc_model(result.posterior(model='segments'))`."
+    ),
     "bayescal.cumulative.subpopulation_result.SubpopulationScreen": _has_parts,
     "bayescal.monitoring.monitor.CalibrationMonitor": (
         "it holds counts; a window has one, as in `bayescal.pymc_model(monitor.evaluate())`."
@@ -483,7 +472,10 @@ WITHOUT: dict[str, str | Callable[[Any], str]] = {
         "calibration of the confidences has one, as in `bayescal.pymc_model(bayescal.evaluate(correct, confidence, "
         "target='confidence'))`."
     ),
-    "bayescal.shift.over_priors.OverPriors": _OVER_FREQUENCIES,
+    "bayescal.shift.over_priors.OverPriors": (
+        "its draws are pooled over draws of the class frequencies; each part has one, as in "
+        "`bayescal.pymc_model(posterior.parts[0])`."
+    ),
     "bayescal.shift.prior_likelihood.PriorLikelihoodPosterior": (
         "the recalibration is drawn from a Normal approximation without the rows of the target. Class frequencies from "
         "cells have one: `bayescal.pymc_model(bayescal.shift.class_priors(y_true, y_prob, y_prob_target))`."

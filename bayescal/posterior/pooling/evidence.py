@@ -180,16 +180,12 @@ def _mode(rows: Rows, precision: Floats, tau: float) -> tuple[Floats, tuple[Floa
         h = expit(np.clip(rows.offset + mode[:, :1] + mode[:, 1:] * x, -FARTHEST, FARTHEST))
         score, information = (k - n * h) * shrink, n * h * (1 - h) * shrink
         gradient = np.stack([score.sum(1), (score * x).sum(1)], axis=1) - precision * mode
-        hessian = _hessian(information, x, precision)
+        along = information * x
+        hessian = information.sum(1) + precision[0], along.sum(1), (along * x).sum(1) + precision[1]
         haa, hab, hbb = hessian
         step = np.stack([hbb * gradient[:, 0] - hab * gradient[:, 1], haa * gradient[:, 1] - hab * gradient[:, 0]], 1)
         mode += np.clip(step / (haa * hbb - hab**2)[:, None], -1, 1)
     return mode, hessian
-
-
-def _hessian(information: Floats, x: Floats, precision: Floats) -> tuple[Floats, Floats, Floats]:
-    along = information * x
-    return information.sum(1) + precision[0], along.sum(1), (along * x).sum(1) + precision[1]
 
 
 def _rule(*, two: bool) -> tuple[Floats, Floats]:

@@ -173,7 +173,12 @@ class Alone:
 
         The prior weight of exact calibration, 2 %, is neglected: it would change the logarithms by at most 0.02.
         """
-        return np.array([_log_evidence(each) for each in self.posteriors])
+        result = []
+        for each in self.posteriors:
+            exact, probability = each.log_evidence[EXACT], each.probabilities.get(EXACT, 0.0)
+            certain = probability == 1  # no sub-model but exact calibration
+            result.append(exact if certain else exact - each.log_bayes_factor - float(np.log1p(-probability)))
+        return np.array(result)
 
     def draw(self, group: int, count: int, rng: Generator) -> tuple[Floats | None, Floats]:
         """Draw masses and accuracies, shape (count, n_used): those without pooling, or the prior's if it has no rows.
@@ -186,11 +191,6 @@ class Alone:
         if not occupied.any():
             return None, np.clip(confidence + bins.gap[:, self.used], 0.0, 1.0)
         return bins.mass[:, self.used], np.where(occupied, bins.accuracy[:, self.used], confidence)
-
-
-def _log_evidence(posterior: AveragesModels) -> float:
-    exact, probability = posterior.log_evidence[EXACT], posterior.probabilities.get(EXACT, 0.0)
-    return exact if probability == 1 else exact - posterior.log_bayes_factor - float(np.log1p(-probability))
 
 
 @dataclass(frozen=True, eq=False)
@@ -329,18 +329,14 @@ class PooledPosterior:
         deviation = draw_deviations(self.bins, self.shifts, self.prior, fits, chosen, for_deviations)
         accuracy = draw_accuracies(self.bins, self.shifts, self.prior, chosen, deviation, for_accuracies)
         mass = draw_masses(self.bins, np.array(self.prior.precisions), n_draws, for_masses)
-        if self.alone is not None:
-            self._draw_alone(self.alone, chosen, mass, accuracy, for_alone)
+        if self.alone is not None:  # replace the draws in which a group is evaluated alone
+            separate = np.array([c.centre == ALONE for c in self.components])[chosen.component]
+            for group, stream in enumerate(for_alone.spawn(len(separate))):
+                if count := int(separate[group].sum()):
+                    masses, accuracy[group, separate[group]] = self.alone.draw(group, count, stream)
+                    if masses is not None:
+                        mass[group, separate[group]] = masses
         return PooledDraws(mass, accuracy, chosen, deviation)
-
-    def _draw_alone(self, alone: Alone, chosen: Chosen, mass: Floats, accuracy: Floats, rng: Generator) -> None:
-        """Replace the draws in which a group is evaluated alone."""
-        separate = np.array([c.centre == ALONE for c in self.components])[chosen.component]
-        for group, stream in enumerate(rng.spawn(len(separate))):
-            if count := int(separate[group].sum()):
-                masses, accuracy[group, separate[group]] = alone.draw(group, count, stream)
-                if masses is not None:
-                    mass[group, separate[group]] = masses
 
     def _choose(self, n_draws: int, rng: Generator) -> Chosen:
         """Draw components, the same number of draws for every centre, in random order."""

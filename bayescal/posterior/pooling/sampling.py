@@ -131,16 +131,11 @@ def precision_probabilities(bins: evidence.GroupBins, precisions: Floats) -> Flo
 def draw_masses(bins: evidence.GroupBins, precisions: Floats, n_draws: int, rng: Generator) -> Floats:
     """Draw masses, shape (n_groups, n_draws, n_used); the groups of one draw share its precision and its shares."""
     chosen = precisions[rng.choice(len(precisions), n_draws, p=precision_probabilities(bins, precisions))]
-    alpha = chosen[:, None] * _draw_shares(bins, n_draws, rng)
+    # shares of all rows: groups that are alike are as uncertain as all rows
+    share = bins.share if np.isinf(bins.share_rows) else rng.dirichlet(bins.share_rows * bins.share, n_draws)
+    alpha = chosen[:, None] * share
     mass = np.empty((len(bins), *alpha.shape))
     for part in evidence.parts(len(bins), *alpha.shape):
         gamma = rng.standard_gamma(np.maximum(alpha + bins.rows[part, None], LEAST), out=mass[part])
         gamma /= gamma.sum(axis=2, keepdims=True)
     return mass
-
-
-def _draw_shares(bins: evidence.GroupBins, n_draws: int, rng: Generator) -> Floats:
-    """Draw the shares of all rows, shape (n_draws, n_used): groups that are alike are as uncertain as all rows."""
-    if np.isinf(bins.share_rows):
-        return np.broadcast_to(bins.share, (n_draws, len(bins.share)))
-    return rng.dirichlet(bins.share_rows * bins.share, n_draws)

@@ -186,21 +186,16 @@ class ShrinkagePosterior:
         """
         n, k, _ = self._bins.rows(np.ones_like(self._bins.used))
         result = np.full((2, len(n)), np.nan)
-        result[:, self._bins.described] = self._log_left_out()
         result[:, self._bins.saturated] = self._saturated.log_left_out()
-        return np.where(np.stack([n - k, k]) > 0, result, np.nan)
-
-    def _log_left_out(self) -> Floats:
-        """Return the log probabilities of `log_left_out` for the described bins, shape (2, n_described)."""
-        n, k, _ = self._rows
-        prior = self.taking_part
+        counted, prior = np.stack([n - k, k]) > 0, self.taking_part
         inverse = {name: self._sub_models[name].inverse_predictive() for name in self._evidence}
-        result = np.full((2, len(n)), np.nan)
-        for cell in zip(*np.nonzero(np.stack([n - k, k]) > 0), strict=True):
-            without = {name: evidence + np.log(inverse[name][cell]) for name, evidence in self._evidence.items()}
+        at = np.flatnonzero(self._bins.described)
+        for outcome, b in zip(*np.nonzero(counted[:, at]), strict=True):
+            of_cell = {name: each[outcome, b] for name, each in inverse.items()}
+            without = {name: evidence + np.log(of_cell[name]) for name, evidence in self._evidence.items()}
             shares = priors.posterior_probabilities(prior.families, without, prior.pooled)
-            result[cell] = np.log(sum(share / inverse[name][cell] for name, share in shares.items()))
-        return result
+            result[outcome, at[b]] = np.log(sum(share / of_cell[name] for name, share in shares.items()))
+        return np.where(counted, result, np.nan)
 
     @property
     def log_bayes_factor(self) -> float:

@@ -86,15 +86,11 @@ class ShrinkagePrior:
 
     def __str__(self) -> str:
         shown = {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != f.default}
-        if "sub_models" in shown:
-            shown["sub_models"] = self._in_short(self.sub_models)
+        if "sub_models" in shown:  # the name of a complete family replaces its sub-models
+            whole = [family for family, of in FAMILIES.items() if set(of) <= set(self.sub_models)]
+            others = (n for n in self.sub_models if not any(n in FAMILIES[family] for family in whole))
+            shown["sub_models"] = [*whole, *others]
         return f"prior with {', '.join(f'{name}={value}' for name, value in shown.items())}" if shown else ""
-
-    @staticmethod
-    def _in_short(names: tuple[str, ...]) -> list[str]:
-        """Replace the sub-models of complete families by the name of the family."""
-        whole = [family for family, of in FAMILIES.items() if set(of) <= set(names)]
-        return [*whole, *(n for n in names if not any(n in FAMILIES[family] for family in whole))]
 
     def without_ends(self) -> "ShrinkagePrior":
         """Return the prior without label noise at extreme confidences, or unchanged if there is no other sub-model."""

@@ -119,9 +119,8 @@ class Segments(SubModel):
 
     def gap_sums(self, mass: Floats) -> GapSums:
         """Return the moments of the sum over bins of `mass` times the absolute gap, on a finer grid."""
-        return replace(self, fineness=FINE)._gap_sums(mass)
-
-    def _gap_sums(self, mass: Floats) -> GapSums:
+        if self.fineness != FINE:
+            return replace(self, fineness=FINE).gap_sums(mass)
         shift = self._middles.copy()
         # in the cell around 0, use the mean distance from 0 under the prior instead of the middle
         shift[self._middle] += 0.5 * np.diff(self._edges)[self._middle] / (1 + 1 / self.prior.shape)
@@ -183,7 +182,9 @@ class Segments(SubModel):
 
     def _edges_to(self, sign: int) -> Floats:
         """Return the edges on one side of 0 as distances, up to the largest shift that is plausible for any bin."""
-        nearest, farthest = sign * self._plausible[::sign]
+        observed = np.log(self.k + 0.5) - np.log(self.n - self.k + 0.5) - self._origin
+        reach = REACH * np.sqrt(1 / (self.k + 0.5) + 1 / (self.n - self.k + 0.5))
+        nearest, farthest = sign * np.stack([observed - reach, observed + reach])[::sign]  # plausible shifts
         first = 0.5 * self.fineness / np.sqrt(1 + self.n @ (expit(self._origin) * expit(-self._origin)))
         first = min(first, 0.5 * self.fineness * COARSEST / FINENESS)
         place = np.geomspace(first, np.clip(farthest.max(), 2 * first, LARGEST_SHIFT), PLACES)
@@ -195,13 +196,6 @@ class Segments(SubModel):
         density = np.maximum(np.sqrt(1 + information), least) / self.fineness
         count = np.append(0.0, np.cumsum(np.diff(place) * (density[1:] + density[:-1]) / 2))
         return np.interp(np.linspace(0, count[-1], int(np.ceil(count[-1])) + 1), count, place)
-
-    @property
-    def _plausible(self) -> Floats:
-        """Smallest and largest plausible shift of each bin, shape (2, n_bins)."""
-        observed = np.log(self.k + 0.5) - np.log(self.n - self.k + 0.5) - self._origin
-        reach = REACH * np.sqrt(1 / (self.k + 0.5) + 1 / (self.n - self.k + 0.5))
-        return np.stack([observed - reach, observed + reach])
 
     @property
     def _middle(self) -> int:

@@ -49,12 +49,18 @@ def _gaps(bins: integrated.BinLikelihoods, model: integrated.IntegratedSubModel)
     """Yield moments of the gaps for chunks of nodes; under a sparse residual, once for each rho."""
     heavy = model.share > NEGLIGIBLE
     nodes, share = model.nodes.take(heavy), model.share[heavy] / model.share[heavy].sum()
-    tables = _off_tables(bins) if model.residual == "sparse" and model.drift else None
+    tables = None
+    if model.residual == "sparse" and model.drift:  # polynomials in the logit of the centre
+        tables = [bins.slab.polynomials(values) for values in _off_gaps(bins, bins.slab.eta, bins.slab.by_tau)]
     for start in range(0, len(share), CHUNK):
         some = slice(start, start + CHUNK)
         eta = bins.drifting.centre(*nodes.take(some).drift)
         if nodes.kappa is not None:
-            yield _dense_gaps(bins, share[some], eta, nodes.kappa[some, None])
+            # under a dense residual, accuracies have conjugate Beta posteriors
+            kappa, n, k = nodes.kappa[some, None], bins.drifting.n, bins.drifting.k
+            alpha, beta = kappa * expit(eta) + k, kappa * expit(-eta) + (n - k)
+            c = np.broadcast_to(bins.drifting.confidence, eta.shape)
+            yield _Gaps(share[some], quick_absolute_gap(c, alpha, beta), squared_gap(c, alpha, beta))
         elif model.residual == "sparse":
             yield from _sparse_gaps(bins, share[some], eta, tables)
         else:
@@ -65,14 +71,6 @@ def _centre_gaps(bins: integrated.BinLikelihoods, eta: Floats) -> tuple[Floats, 
     """Return moments of the gaps of bins whose accuracy is their centre; exactly 0 without drift."""
     gap = np.where(eta == bins.drifting.logit, 0.0, expit(eta) - bins.drifting.confidence)
     return np.abs(gap), gap**2
-
-
-def _dense_gaps(bins: integrated.BinLikelihoods, share: Floats, eta: Floats, kappa: Floats) -> _Gaps:
-    """Return moments of the gaps under a dense residual: accuracies have conjugate Beta posteriors."""
-    n, k = bins.drifting.n, bins.drifting.k
-    alpha, beta = kappa * expit(eta) + k, kappa * expit(-eta) + (n - k)
-    c = np.broadcast_to(bins.drifting.confidence, eta.shape)
-    return _Gaps(share, quick_absolute_gap(c, alpha, beta), squared_gap(c, alpha, beta))
 
 
 def _sparse_gaps(bins: integrated.BinLikelihoods, share: Floats, eta: Floats, tables: Any) -> Iterator[_Gaps]:
@@ -86,16 +84,11 @@ def _sparse_gaps(bins: integrated.BinLikelihoods, share: Floats, eta: Floats, ta
         yield _Gaps(each, (1 - off) * on_first + off * first, (1 - off) * on_second + off * (first**2 + variance))
 
 
-def _off_tables(bins: integrated.BinLikelihoods) -> list[Floats]:
-    """Interpolate `_off_gaps` by polynomials in the logit of the centre."""
-    return [bins.slab.polynomials(values) for values in _off_gaps(bins, bins.slab.eta, bins.slab.by_tau)]
-
-
 def _off_gaps(bins: integrated.BinLikelihoods, eta: Floats, by_tau: Floats) -> list[Floats]:
     """Mean and variance of the absolute gap of each bin if it is off, for centres with logits (n_bins, n).
 
-    `by_tau` is the log-likelihood at these logits for each tau. The results are interpolated by `_off_tables`; the
-    variance is returned because it can be smaller than the interpolation error of the mean square.
+    `by_tau` is the log-likelihood at these logits for each tau. The results are interpolated; the variance is returned
+    because it can be smaller than the interpolation error of the mean square.
     """
     slab = bins.slab
     weight = np.exp(by_tau + slab.rule.log_weight)
@@ -214,11 +207,7 @@ class IndependentSubModel:
 
     def draw(self, count: int, rng: Generator) -> SubModelDraws:
         """Draw by importance sampling over the drift, with resampling."""
-        bins, model = self._coarse
-        state, effective = draw(bins, model, count, rng)
-        slope = np.exp(state.log_slope)
-        parameters = {"intercept": state.intercept, "slope": slope, "tau": state.tau, "rho": state.rho}
-        return SubModelDraws(state.accuracy, state.off, parameters, effective, model.unfinished)
+        return draw(*self._coarse, count, rng)
 
     def gap_sums(self, mass: Floats) -> GapSums:
         """Return the moments of the sum over bins of `mass` times the absolute gap, at the finer resolution."""

@@ -113,7 +113,10 @@ def _refine(
     done: list[Cells] = []
     densities: list[Floats] = []
     excess = max(HIDDEN, HIDDEN_BY_CHANCE * np.sqrt(len(bins.n)))
-    total = max(floor, _crude_evidence(bins, frame, log_likelihood))
+    # the density at the approximate mode, times its standard deviations
+    a = frame.intercept(frame.t0, frame.s0)
+    height = log_likelihood(bins.centre(a, frame.s0)) + bins.log_prior(a, frame.s0)
+    total = max(floor, float(height + np.log(frame.sd_t * frame.sd_s)))
     for _ in range(MOST_ROUNDS):
         ceiling = _ceiling(bins, frame, cells, log_likelihood) + cells.log_area
         least = total + np.log(tolerance)
@@ -137,13 +140,6 @@ def _refine(
         wide_t = (cells.high_t - cells.low_t) / frame.sd_t > (cells.high_s - cells.low_s) / frame.sd_s
         cells = cells.take(split).halved(np.where(hidden, wide_t, error_t > error_s)[split])
     return _joined(done), np.concatenate(densities), unfinished
-
-
-def _crude_evidence(bins: DriftingBins, frame: Frame, log_likelihood: LogLikelihood) -> float:
-    """Log of: density at the approximate mode, times sd_t, times sd_s."""
-    a = frame.intercept(frame.t0, frame.s0)
-    height = log_likelihood(bins.centre(a, frame.s0)) + bins.log_prior(a, frame.s0)
-    return float(height + np.log(frame.sd_t * frame.sd_s))
 
 
 def _first_cells(bins: DriftingBins, frame: Frame) -> Cells:

@@ -5,8 +5,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import expit
 
-from bayescal._arrays import Bools, Floats, Generator, Indices
+from bayescal._arrays import Floats, Generator, Indices
 from bayescal.posterior.shrinkage.independent.integrated import BinLikelihoods, IntegratedSubModel
+from bayescal.posterior.shrinkage.sub_model import SubModelDraws
 from bayescal.stats.sums import effective_number
 
 
@@ -42,20 +43,6 @@ class ImportanceSample(NamedTuple):
         return ImportanceSample(*some)
 
 
-class BinState(NamedTuple):
-    """Draws of one sub-model: bins (n_draws, n_bins) and parameters (n_draws,).
-
-    Sub-models without drift have intercept and log slope 0; `tau` and `rho` are NaN under sub-models that lack them.
-    """
-
-    accuracy: Floats
-    off: Bools
-    intercept: Floats
-    log_slope: Floats
-    tau: Floats
-    rho: Floats
-
-
 def importance_sample(bins: BinLikelihoods, model: IntegratedSubModel, count: int, rng: Generator) -> ImportanceSample:
     """Draw nodes by their mass, then a drift uniformly from the rectangle around each."""
     nodes = model.nodes.take(systematic(model.share, count, rng))
@@ -81,8 +68,8 @@ def _without_drift(bins: BinLikelihoods, model: IntegratedSubModel, count: int, 
     return ImportanceSample(zero, zero, eta, zero, model.nodes.kappa[systematic(model.share, count, rng)])
 
 
-def draw(bins: BinLikelihoods, model: IntegratedSubModel, count: int, rng: Generator) -> tuple[BinState, float]:
-    """Draw from one sub-model; also return the effective size of the importance sample."""
+def draw(bins: BinLikelihoods, model: IntegratedSubModel, count: int, rng: Generator) -> SubModelDraws:
+    """Draw from one sub-model, by importance sampling over the drift, with resampling."""
     if model.drift:
         proposed = importance_sample(bins, model, count, rng)
         sample = proposed.take(systematic(proposed.weights, count, rng))
@@ -108,7 +95,8 @@ def draw(bins: BinLikelihoods, model: IntegratedSubModel, count: int, rng: Gener
             every = np.arange(len(n))
             tau_index = _categorical(bins.slab.log_tau_weights(every, bins.drifting.logit), rng, b)
         accuracy[row, b] = _accuracies(eta, bins.slab.rule.kappa[tau_index], n[b], k[b], rng)
-    return BinState(accuracy, off, sample.a, sample.s, tau, rho), proposed.effective_size
+    parameters = {"intercept": sample.a, "slope": np.exp(sample.s), "tau": tau, "rho": rho}
+    return SubModelDraws(accuracy, off, parameters, proposed.effective_size, model.unfinished)
 
 
 def _accuracies(eta: Floats, kappa: Floats, n: Floats, k: Floats, rng: Generator) -> Floats:
