@@ -8,8 +8,7 @@ import numpy as np
 from bayescal import _packages
 from bayescal._arrays import pd, xr
 
-#: Largest difference of two draws that is rounding.
-ROUNDING = 1e-14
+ROUNDING = 1e-14  #: Largest difference of two draws that is rounding.
 
 
 def chains(values: Any) -> np.ndarray:

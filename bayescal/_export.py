@@ -17,8 +17,7 @@ ESCAPED = {
 _SPECIAL = re.compile("[" + re.escape("".join(ESCAPED)) + "]")
 #: Repeated characters, which LaTeX joins into one: dashes, quotes, spaces.
 _RUNS = re.compile(r"(?<=-)-|(?<=')'|(?<=,),|(?<= ) ")
-#: The sign of a number within a cell, as in "-0.1 (-0.2 to 0.0)".
-_MINUS = re.compile(r"(?<![^ (\[])-(?=\d)")
+_MINUS = re.compile(r"(?<![^ (\[])-(?=\d)")  #: The sign of a number within a cell, as in "-0.1 (-0.2 to 0.0)".
 _NUMBER = re.compile(r"-\d+(\.\d+)?(e[-+]?\d+)?")
 _LABEL = re.compile(r"[A-Za-z0-9:._/-]+")
 

@@ -18,8 +18,7 @@ import numpy as np
 from bayescal import _checks
 from bayescal._invalid import errors_of
 
-#: Age in seconds from which a draft is taken to be left over from a process that was killed.
-ABANDONED_SECONDS = 3600
+ABANDONED_SECONDS = 3600  #: Age in seconds from which a draft is taken to be left over from a process that was killed.
 DRAFT = ".draft"
 #: Maximum length in bytes of the name of a file, and of its suffix, to be repeated in the name of its draft.
 LONG_NAME, LONG_SUFFIX = 120, 32

@@ -13,10 +13,8 @@ from bayescal._arrays import Array
 
 #: Seconds that compiled loops need before they run: to load machine code from the disk, to import numba, to compile.
 LOAD, IMPORT, COMPILE = 0.25, 0.75, 1.75
-#: Minimum number of rows to use a compiled loop; with fewer, numpy is fast enough.
-FEW_ROWS = 5_000
-#: Values of the environment variable `BAYESCAL_COMPILE`.
-CHOICES = ("auto", "always", "never")
+FEW_ROWS = 5_000  #: Minimum number of rows to use a compiled loop; with fewer, numpy is fast enough.
+CHOICES = ("auto", "always", "never")  #: Values of the environment variable `BAYESCAL_COMPILE`.
 
 _spent: dict[tuple[object, ...], float] = {}
 

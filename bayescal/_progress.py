@@ -5,8 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import monotonic
 
-#: Seconds of work after which a bar appears by itself.
-SECONDS_BEFORE_BAR = 2.0
+SECONDS_BEFORE_BAR = 2.0  #: Seconds of work after which a bar appears by itself.
 
 
 @contextmanager

@@ -21,14 +21,11 @@ if TYPE_CHECKING:
 JOINERS = "\u200c\u200d"
 #: Maximum number of characters of a name and of a message; longer ones are shortened in the middle.
 LONGEST_NAME, LONGEST_MESSAGE = 100, 2000
-#: A cell may hold two names with a minus sign between them.
-LONGEST_CELL = 2 * LONGEST_NAME + 3
+LONGEST_CELL = 2 * LONGEST_NAME + 3  #: A cell may hold two names with a minus sign between them.
 #: Columns of printed text: minimum, and maximum, which is also that of files and notebooks.
 NARROWEST, WIDEST = 40, 100
-#: Minimum number of terminal columns for the names in a table.
-LEAST_ROOM = 16
-#: The only non-ASCII character in a printed table.
-RULE = "\N{BOX DRAWINGS LIGHT HORIZONTAL}"
+LEAST_ROOM = 16  #: Minimum number of terminal columns for the names in a table.
+RULE = "\N{BOX DRAWINGS LIGHT HORIZONTAL}"  #: The only non-ASCII character in a printed table.
 
 
 def visible(text: object) -> str:

@@ -64,8 +64,7 @@ TOPIC_CALLS = {
 }  # fmt: skip
 #: Topics with rows for which other functions give wrong numbers: a target without labels, and right-censored rows.
 OTHER_ROWS = ("shift", "survival")
-#: What functions take as options of a model.
-OPTIONS = {"model", "alpha", "draws", "rng"}
+OPTIONS = {"model", "alpha", "draws", "rng"}  #: What functions take as options of a model.
 #: Draws of the main quantity of results, and statistics of draws with their names elsewhere.
 DRAWS = {
     "Evaluation": "result.ece", "ClasswiseEvaluation": "result.ece", "GroupedEvaluation": "result.overall.ece",

@@ -16,8 +16,7 @@ from bayescal.results.joint import ROPE, checked_rope
 from bayescal.results.over_datasets import ComparisonOverDatasets
 from bayescal.stats.contract import Counts
 
-#: Default scale of the prior of the standard deviation between data sets, in units of the rope.
-SPREAD_OF_ROPE = 5.0
+SPREAD_OF_ROPE = 5.0  #: Default scale of the prior of the standard deviation between data sets, in units of the rope.
 #: Arguments of `compare` with one value per row, which differ between data sets.
 OF_ROWS = ("weights", "cluster", "by")
 

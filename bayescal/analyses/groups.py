@@ -39,8 +39,7 @@ from bayescal.stats.contract import Counts, require_counts, total_of
 #: Ways of pooling, and the default.
 NONE, PARTIAL, TOTAL = "none", "partial", "complete"
 POOLINGS = (NONE, PARTIAL, TOTAL)
-#: The model that gives the curve of all rows.
-MODEL = "shrinkage"
+MODEL = "shrinkage"  #: The model that gives the curve of all rows.
 
 
 def checked_pooling(pooling: Any, *, groups: bool, model: str = MODEL) -> str:

@@ -29,8 +29,7 @@ from bayescal.report.page import page
 from bayescal.results.comparison import Comparison
 from bayescal.results.over_datasets import ComparisonOverDatasets
 
-#: Longer pairs of names are printed on two lines: the columns of numbers leave this much of 80.
-PAIR = 24
+PAIR = 24  #: Longer pairs of names are printed on two lines: the columns of numbers leave this much of 80.
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,7 @@ from bayescal.stats.classwise import ClasswiseCounts
 from bayescal.stats.files import COUNTING, EDGES, Counting, Progress, count_classes_of_stream, count_stream
 from bayescal.stats.stored import SavedCounts, kind_of, load_counts
 
-#: Words for the passes over a file.
-STEPS = {COUNTING: "Counting", EDGES: "Edges of bins"}
+STEPS = {COUNTING: "Counting", EDGES: "Edges of bins"}  #: Words for the passes over a file.
 
 
 class Bars:

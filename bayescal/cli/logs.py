@@ -35,8 +35,7 @@ FORMATS: dict[str, tuple[Callable[..., Answers], str, tuple[str, ...]]] = {
     "json-lines": (json_lines, "correct", ("pattern", "percent", "partial", "abstained", "abstain")),
 }
 JSON_LINES = "json-lines"
-#: Suffixes of tables, which may be followed by that of a compression.
-TABLES = {".csv", ".tsv", ".parquet", ".xlsx"}
+TABLES = {".csv", ".tsv", ".parquet", ".xlsx"}  #: Suffixes of tables, which may be followed by that of a compression.
 #: A remedy of `matched`, and that of the command line.
 LEAVE_OUT = ("Pass `unmatched='drop'` to leave them out.", "Pass --abstain drop to leave them and missing answers out.")
 

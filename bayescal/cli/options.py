@@ -100,8 +100,7 @@ CompareFiles = Annotated[
 
 # columns
 
-#: Value of an option that may name a classifier.
-NAMED_COLUMN = "COLUMN or NAME=COLUMN"
+NAMED_COLUMN = "COLUMN or NAME=COLUMN"  #: Value of an option that may name a classifier.
 _PER_CLASSIFIER = "Repeat the option for each classifier in a file."
 LABEL = partial(column, "True labels: 0/1, true/false, or class numbers.")
 WEIGHTS = partial(column, "Importance weights, >= 0.")

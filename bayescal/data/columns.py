@@ -13,17 +13,14 @@ from bayescal._invalid import AllZero, InvalidRows, quoted
 from bayescal.data.frames import to_array
 from bayescal.data.reading import RowSums
 
-#: Maximum number of classes that a message lists.
-SHOWN_CLASSES = 10
+SHOWN_CLASSES = 10  #: Maximum number of classes that a message lists.
 
-#: Weights up to this number, and down to its inverse, are not divided by a power of two.
-SAFE_WEIGHT = 2.0**100
+SAFE_WEIGHT = 2.0**100  #: Weights up to this number, and down to its inverse, are not divided by a power of two.
 #: Least ratio of a positive weight to the largest one, for results that need squared weights of single rows.
 LEAST_RATIO = 1e-60
 #: What to pass as a column that says whether an event happened.
 EVENT = "Pass whether the event happened, as in `y_true == label`."
-#: What to pass in place of logits.
-EXPIT = "`scipy.special.expit`"
+EXPIT = "`scipy.special.expit`"  #: What to pass in place of logits.
 PROBABILITIES = "Logits? Pass probabilities, as in `scipy.special.expit(logits)`."
 OF_CLASSES = "Logits? Pass probabilities, as in `scipy.special.softmax(logits, axis=1)`."
 

@@ -13,11 +13,9 @@ from bayescal._arrays import Array, Bools
 from bayescal._invalid import invalid, quoted
 from bayescal._meant import several_classifiers
 
-#: Maximum number of dimensions of a numpy array.
-MOST_DIMENSIONS = 64
+MOST_DIMENSIONS = 64  #: Maximum number of dimensions of a numpy array.
 
-#: From here on, float64 does not represent every integer: 2^53 + 1 becomes 2^53.
-SKIPS_INTEGERS = 2**53
+SKIPS_INTEGERS = 2**53  #: From here on, float64 does not represent every integer: 2^53 + 1 becomes 2^53.
 
 
 def to_array(name: str, values: Any) -> Array:

@@ -19,8 +19,7 @@ from bayescal.data.frames import all_categories, columns_of, ordered_categories
 from bayescal.data.predictions import Predictions
 from bayescal.data.reading import Reading
 
-#: Name of the column of labels if it has none.
-UNNAMED = "group"
+UNNAMED = "group"  #: Name of the column of labels if it has none.
 #: A column with more distinct non-integer numbers than this is a measurement and does not define groups.
 MOST_FRACTIONS = 30
 #: Numbers as text: decimal numbers, and integers as `str` writes them.
@@ -293,8 +292,7 @@ def without_weight(label: str, n_rows: int) -> ValueError:
     )
 
 
-#: Types of labels that are never missing.
-COMPLETE = frozenset({str, bytes, int, bool})
+COMPLETE = frozenset({str, bytes, int, bool})  #: Types of labels that are never missing.
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,14 +9,11 @@ import numpy as np
 from bayescal import _rules
 from bayescal._arrays import Array
 
-#: Maximum number of decimals that are recognised.
-MOST_DECIMALS = 6
+MOST_DECIMALS = 6  #: Maximum number of decimals that are recognised.
 #: A value has d decimals if it lies this close to a multiple of 10^-d; float32 represents it to within 3e-8.
 NEAR = 1e-7
-#: Largest deviation of a sum that is taken as rounding of the entries.
-LARGEST_DEVIATION = 0.02
-#: Entries that are processed at a time.
-CHUNK = 2**18
+LARGEST_DEVIATION = 0.02  #: Largest deviation of a sum that is taken as rounding of the entries.
+CHUNK = 2**18  #: Entries that are processed at a time.
 
 
 @dataclass(frozen=True)

@@ -37,8 +37,7 @@ except ModuleNotFoundError:
 __all__ = ["CalibrationPosterior"]
 __getattr__ = attributes(__name__, __all__)
 
-#: The target of `evaluate` for each task.
-TASKS = {"binary": "event", "multiclass": "top-label"}
+TASKS = {"binary": "event", "multiclass": "top-label"}  #: The target of `evaluate` for each task.
 #: Keys of the result of `compute`; `p_calibrated` exists for the shrinkage model only.
 NAMES = ("ece", "ece_low", "ece_high", "ece_if_calibrated", "p_calibrated")
 #: Types of floats with edges of their own; others are converted to float32, which holds their values exactly.

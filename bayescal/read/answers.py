@@ -14,8 +14,7 @@ from bayescal._arrays import Array
 from bayescal._invalid import quoted
 from bayescal._meant import public
 
-#: Treatments of missing answers (without a grade or a confidence).
-ABSTAIN = ("refuse", "drop", "wrong")
+ABSTAIN = ("refuse", "drop", "wrong")  #: Treatments of missing answers (without a grade or a confidence).
 
 
 @public
@@ -219,8 +218,7 @@ def _require_one_answer(model: Array, question: Array, epoch: Array, files: Sequ
     )
 
 
-#: Columns of `Answers`.
-COLUMNS = tuple(each.name for each in fields(Answers))[:7]
+COLUMNS = tuple(each.name for each in fields(Answers))[:7]  #: Columns of `Answers`.
 
 
 @public

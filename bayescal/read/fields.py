@@ -35,16 +35,14 @@ STATED = (
 #: A text that is a number.
 _PLAIN = re.compile(rf"\s*({_NUMBER}|[-\u2212]?inf(?:inity)?)\s*{_PERCENT}?\s*", re.IGNORECASE)
 _SIGN = re.compile(_MARKUP + _PERCENT, re.IGNORECASE)
-#: A scale to 100, before a number.
-_OF_100 = re.compile(r"%|per\s?cent|\b100\b", re.IGNORECASE)
+_OF_100 = re.compile(r"%|per\s?cent|\b100\b", re.IGNORECASE)  #: A scale to 100, before a number.
 #: What makes a number part of something else: 0,9 and 1 000, 9/10 and "9 out of 10", and the range 80-90 %.
 _CONTINUED = re.compile(
     rf"\d|[.,'\u2019]\d|e[-+\u2212]?\d|[ \xa0\u202f]\d|{_MARKUP}(?:‰|{_PERCENT}?{_MARKUP}"
     rf"(?:[-\u2013\u2014~]|to|or){_MARKUP}\d|[(\[]?{_MARKUP}(?:/{_MARKUP}\d|out\s+of\b|of\s+\d|on\s+an?\s+[^\n.;]*scale))",
     re.IGNORECASE,
 )
-#: Grades that are words.
-WORDS = {"c": 1.0, "i": 0.0, "yes": 1.0, "no": 0.0, "true": 1.0, "false": 0.0, "p": 0.5}
+WORDS = {"c": 1.0, "i": 0.0, "yes": 1.0, "no": 0.0, "true": 1.0, "false": 0.0, "p": 0.5}  #: Grades that are words.
 
 
 def log_files(paths: Any, patterns: Sequence[str], what: str, skipped: str = "") -> dict[Path, bool]:

@@ -22,8 +22,7 @@ Record = Mapping[str, Any]
 
 #: Name of a file of samples: the task and the time of the run.
 NAME = re.compile(r"samples_(?P<task>.+?)(?:_(?P<time>\d{4}-\d\d-\d\dT[\d.+-]+))?\.jsonl")
-#: Scores that the log-likelihoods of choices decide.
-CHOICE_SCORES = ("acc", "acc_norm")
+CHOICE_SCORES = ("acc", "acc_norm")  #: Scores that the log-likelihoods of choices decide.
 
 
 @public

@@ -18,8 +18,7 @@ from bayescal.report.posterior import Density, density_of, draw_density
 from bayescal.results.comparison import Compared
 from bayescal.results.scores import ScoreComparison
 
-#: Number of points of the curve of P(equal).
-CURVE = 201
+CURVE = 201  #: Number of points of the curve of P(equal).
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,8 +193,7 @@ def draw_probabilities(ax: "Axes", probabilities: Floats, titles: list[str], col
     ax.spines[:].set_visible(False)
 
 
-#: Width of a table of probabilities, in units of the width of the forest plot at its left.
-TABLE = 0.62
+TABLE = 0.62  #: Width of a table of probabilities, in units of the width of the forest plot at its left.
 
 
 @public

@@ -18,12 +18,9 @@ from bayescal.stats.contract import Counts
 
 #: A bin with fewer (effective) rows is thin: its dot is hollow, and its bar has less than half of the full opacity.
 THIN_BIN = 10
-#: The axes are enlarged if three points or more lie within this range of confidence.
-CROWDED_RANGE = 0.35
-#: Radius of a dot, as a share of the height of the axes.
-DOT = 0.012
-#: Width and height in inches below which labels are fewer and smaller.
-ROOM = (4.0, 3.6)
+CROWDED_RANGE = 0.35  #: The axes are enlarged if three points or more lie within this range of confidence.
+DOT = 0.012  #: Radius of a dot, as a share of the height of the axes.
+ROOM = (4.0, 3.6)  #: Width and height in inches below which labels are fewer and smaller.
 
 
 Limits = tuple[float, float]

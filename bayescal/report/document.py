@@ -23,13 +23,10 @@ from bayescal.results.wording import SMALL_ECE
 #: Changes when a reader of the file would have to change.
 SCHEMA, COMPARISON_SCHEMA = "bayescal.report/1", "bayescal.compare/2"
 GROUPS_SCHEMA = "bayescal.groups/1"
-#: Results that need nothing more than their table.
-RESULT_SCHEMA = "bayescal.result/1"
-#: Arguments with which a call can be repeated, by name.
-type Parameters = Mapping[str, Any]
+RESULT_SCHEMA = "bayescal.result/1"  #: Results that need nothing more than their table.
+type Parameters = Mapping[str, Any]  #: Arguments with which a call can be repeated, by name.
 NO_PARAMETERS: Parameters = MappingProxyType({})
-#: Probability of all intervals in documents and on the command line.
-PROB = 0.95
+PROB = 0.95  #: Probability of all intervals in documents and on the command line.
 #: Half-widths at which the probability of practical equivalence is saved, in addition to the rope of the comparison.
 ROPES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1)
 

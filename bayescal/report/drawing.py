@@ -14,14 +14,10 @@ from bayescal._presented import Presented
 from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.evaluation import Evaluation
 
-#: Font size in small axes, in points.
-TINY = 7.0
-#: Mean width of a character, in units of the font size.
-CHARACTER = 0.54
-#: Axes never become smaller than this share of their cell.
-LEAST = 0.25
-#: Points between labels and the edge of their cell.
-PADDING = 3.0
+TINY = 7.0  #: Font size in small axes, in points.
+CHARACTER = 0.54  #: Mean width of a character, in units of the font size.
+LEAST = 0.25  #: Axes never become smaller than this share of their cell.
+PADDING = 3.0  #: Points between labels and the edge of their cell.
 
 
 def cell(ax: "Axes") -> "Bbox":
@@ -152,12 +148,10 @@ def _place(ax: "Axes", place: "Bbox") -> None:
 # the palette of Okabe and Ito, for colour-blind readers, and a grey that is visible on black and on white
 BLUE, ORANGE, SKY, GREY = "#0072B2", "#D55E00", "#56B4E9", "#808080"
 SMALL, SMALLER = 8.5, 7.5  # points; text fits above axes three inches wide
-#: Width of a symbol of a key and of the gaps beside it, in characters.
-BESIDE = 5
+BESIDE = 5  #: Width of a symbol of a key and of the gaps beside it, in characters.
 #: Relative luminance below which white has more contrast than black: 1.05 / (L + 0.05) = (L + 0.05) / 0.05.
 DARK_BELOW = 0.179
-#: Least contrast of readable text (WCAG 2, level AA).
-READABLE = 4.5
+READABLE = 4.5  #: Least contrast of readable text (WCAG 2, level AA).
 
 
 @dataclass(frozen=True)

@@ -22,20 +22,14 @@ from bayescal.results.evaluation import Evaluation
 from bayescal.results.grouped import GroupedEvaluation
 from bayescal.results.scores import MultiClassScore
 
-#: Probability of the inner, thicker bar.
-INNER = 0.5
-#: Maximum number of characters of a name on one line beside the axes.
-NAME_WIDTH = 24
-#: Least number of characters of a line of the axis label.
-LEAST_LETTERS = 24
+INNER = 0.5  #: Probability of the inner, thicker bar.
+NAME_WIDTH = 24  #: Maximum number of characters of a name on one line beside the axes.
+LEAST_LETTERS = 24  #: Least number of characters of a line of the axis label.
 #: Height of a row in inches, of a row if there are many, and of the highest figure.
 ROW, LEAST_ROW, HIGHEST = 0.36, 0.2, 40.0
-#: Height in inches up to which all rows have their full height.
-FULL = 14.0
-#: Distance of bars for comparison from their row, in rows.
-BELOW = 0.3
-#: Width and height in inches below which labels are fewer and smaller.
-ROOM = (4.0, 1.4)
+FULL = 14.0  #: Height in inches up to which all rows have their full height.
+BELOW = 0.3  #: Distance of bars for comparison from their row, in rows.
+ROOM = (4.0, 1.4)  #: Width and height in inches below which labels are fewer and smaller.
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,16 +18,11 @@ from bayescal.results.evaluation import Evaluation
 from bayescal.results.grouped import GroupedEvaluation
 from bayescal.results.sensitivity import BinSensitivity
 
-#: Markers of the evaluations, which can be told apart without colour.
-MARKERS = "os^DvPX*"
-#: Line styles of the histograms, so that equal ones do not hide each other.
-DASHES = ("-", "--", "-.", ":")
-#: Points between the marks of neighbouring evaluations in the same bin.
-STEP = 3.5
-#: Share of the characters of average width that a line of wide characters has.
-WIDE = 0.8
-#: Name of the attribute of axes that holds the state of their diagram.
-STATE = "_bayescal_diagram"
+MARKERS = "os^DvPX*"  #: Markers of the evaluations, which can be told apart without colour.
+DASHES = ("-", "--", "-.", ":")  #: Line styles of the histograms, so that equal ones do not hide each other.
+STEP = 3.5  #: Points between the marks of neighbouring evaluations in the same bin.
+WIDE = 0.8  #: Share of the characters of average width that a line of wide characters has.
+STATE = "_bayescal_diagram"  #: Name of the attribute of axes that holds the state of their diagram.
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,10 +27,8 @@ from bayescal.results.over_datasets import ComparisonOverDatasets
 from bayescal.results.scores import MultiClassScore, ScoreComparison
 from bayescal.results.sensitivity import BinSensitivity, ModelSensitivity
 
-#: Width in inches of a picture; on a telephone its text is then as large as on paper.
-WIDTH = 4.6
-#: Maximum number of rows of a forest plot that is as high as their names need.
-NAMED_ROWS = 40
+WIDTH = 4.6  #: Width in inches of a picture; on a telephone its text is then as large as on paper.
+NAMED_ROWS = 40  #: Maximum number of rows of a forest plot that is as high as their names need.
 
 
 @dataclass(frozen=True)

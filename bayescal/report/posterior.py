@@ -13,8 +13,7 @@ from bayescal.report import drawing
 from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.evaluation import Evaluation
 
-#: Vertical position of the bar of the interval, below the base line of its curve, in units of the peak.
-BAR = -0.13
+BAR = -0.13  #: Vertical position of the bar of the interval, below the base line of its curve, in units of the peak.
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,8 +66,7 @@ def draw_density(ax: "Axes", density: Density, base: float, height: float, colou
     ax.plot(density.mean, base + BAR, marker="o", markersize=7, color=colour, markeredgecolor=drawing.background(ax))
 
 
-#: Width and height in inches below which labels are fewer and smaller.
-ROOM = (4.0, 3.2)
+ROOM = (4.0, 3.2)  #: Width and height in inches below which labels are fewer and smaller.
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,8 +15,7 @@ from bayescal.results.comparison import Compared
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.sensitivity import BinSensitivity
 
-#: Largest number of diagrams side by side on a new figure.
-MOST_APART = 4
+MOST_APART = 4  #: Largest number of diagrams side by side on a new figure.
 
 type Several = Mapping[Any, Evaluation] | Sequence[Evaluation] | Compared | BinSensitivity
 

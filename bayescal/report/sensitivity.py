@@ -14,10 +14,8 @@ from bayescal.report import drawing
 from bayescal.report import forest as forests
 from bayescal.results.sensitivity import LOG_DECIMALS, BinSensitivity, ModelSensitivity
 
-#: Distance between the two ways of binning, in units of the distance between numbers of bins.
-APART = 0.3
-#: Width and height in inches below which labels are smaller.
-ROOM = (4.0, 2.4)
+APART = 0.3  #: Distance between the two ways of binning, in units of the distance between numbers of bins.
+ROOM = (4.0, 2.4)  #: Width and height in inches below which labels are smaller.
 
 
 @dataclass(frozen=True, eq=False)

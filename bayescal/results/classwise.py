@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
-#: Maximum number of rows that are printed: two means, and classes.
-PRINTED_ROWS = 22
+PRINTED_ROWS = 22  #: Maximum number of rows that are printed: two means, and classes.
 
 
 @public

@@ -20,8 +20,7 @@ from bayescal.stats.bins import FROM_ROWS, VALUES
 from bayescal.stats.contract import Paired
 from bayescal.stats.losses import KINDS, is_finite
 
-#: From this probability on, sentences state a direction without reservation.
-P_SURE = 0.95
+P_SURE = 0.95  #: From this probability on, sentences state a direction without reservation.
 #: Largest number of pairs in a printed table; beyond it, each classifier is shown against the best one.
 MOST_PAIRS = 15
 HEADER = ("difference", "mean", "sd", "2.5 %", "97.5 %", "P(1st)", "P(equal)", "P(2nd)")

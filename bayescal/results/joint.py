@@ -17,8 +17,7 @@ from bayescal.estimands.estimand import Estimand
 from bayescal.estimands.registry import EstimandLike, as_estimand
 from bayescal.results.comparable import Verdict, better_words
 
-#: Default half-width of the region of practical equivalence, in units of the estimand.
-ROPE = 0.01
+ROPE = 0.01  #: Default half-width of the region of practical equivalence, in units of the estimand.
 
 
 class Labelled(ABC):

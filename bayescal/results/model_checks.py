@@ -24,10 +24,8 @@ if TYPE_CHECKING:
 # leave-one-out: rows are identified only by bin and outcome; they are sorted by bin, within a bin those with outcome
 # 0 are first
 
-#: Largest number of rows with a value for each row.
-MOST_POINTWISE = 10_000_000
-#: Relative difference of effective and counted rows that is rounding.
-ROUNDING = 1e-9
+MOST_POINTWISE = 10_000_000  #: Largest number of rows with a value for each row.
+ROUNDING = 1e-9  #: Relative difference of effective and counted rows that is rounding.
 #: What to do in place of a comparison of models and priors.
 AGAIN = "Evaluate again with another model or prior, as with `model='dirichlet'`, and compare the intervals."
 
@@ -329,8 +327,7 @@ class ModelChecks:
 
 #: Largest number of rows of the log likelihood, which has one value per draw and row, and of its values.
 MOST_ROWS, MOST_VALUES = 20_000, 80_000_000
-#: Together with the seed of the bins, this number seeds the predicted outcomes.
-PREDICTED = 2
+PREDICTED = 2  #: Together with the seed of the bins, this number seeds the predicted outcomes.
 #: Name of the accuracy in the tree, where "accuracy" is that of the bins.
 OVERALL = {"accuracy": "accuracy_of_all_rows"}
 #: Value of `predictive` with which the outcome of each row is predicted, in place of the share of each bin.

@@ -79,10 +79,8 @@ def lines_of(rows: Iterable[Mapping[str, Any]], words: str, n_datasets: int, dec
     return lines
 
 
-#: Below this number of data sets, a remark says that the population depends on the prior.
-FEW_DATASETS = 5
-#: From this number of data sets on, a remark says that biases of single data sets matter.
-MANY_DATASETS = 20
+FEW_DATASETS = 5  #: Below this number of data sets, a remark says that the population depends on the prior.
+MANY_DATASETS = 20  #: From this number of data sets on, a remark says that biases of single data sets matter.
 
 
 @public

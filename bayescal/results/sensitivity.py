@@ -82,10 +82,8 @@ def _ratio(value: float) -> str:
     return f"{value:.1f}" if value >= 0.095 else f"{value:.2f}"
 
 
-#: How the edges are chosen, and the number of bins that was asked for.
-type BinChoice = tuple[str, int]
-#: A bin of merged fine bins may exceed an equal share by this factor before a remark says so.
-UNEQUAL_BIN = 1.1
+type BinChoice = tuple[str, int]  #: How the edges are chosen, and the number of bins that was asked for.
+UNEQUAL_BIN = 1.1  #: A bin of merged fine bins may exceed an equal share by this factor before a remark says so.
 
 
 @public
@@ -207,13 +205,10 @@ class BinSensitivity(Choices[BinChoice, Any]):
         return f"BinSensitivity({self.sentence()})"
 
 
-#: Names of the model and of its prior.
-type ModelChoice = tuple[str, str]
-#: Name of the prior with the default options of the model.
-DEFAULT = "default"
+type ModelChoice = tuple[str, str]  #: Names of the model and of its prior.
+DEFAULT = "default"  #: Name of the prior with the default options of the model.
 HEADER = (*wording.HEADER[:5], "log marginal", "LOO", "LOO difference", "P(cal.)")
-#: Decimals of sums of log probabilities.
-LOG_DECIMALS = 1
+LOG_DECIMALS = 1  #: Decimals of sums of log probabilities.
 
 
 @public

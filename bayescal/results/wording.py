@@ -14,10 +14,8 @@ from bayescal.stats.clusters import clusters_of
 from bayescal.stats.contract import Counts
 
 HEADER = ("", "mean", "sd", "2.5 %", "97.5 %", "plug-in", "if calibrated")
-#: Every specification ends with the posterior probability that the ECE is below this value.
-SMALL_ECE = 0.02
-#: The smallest P-value that is printed as a number; smaller ones lose their digits.
-SMALLEST_P = 1e-300
+SMALL_ECE = 0.02  #: Every specification ends with the posterior probability that the ECE is below this value.
+SMALLEST_P = 1e-300  #: The smallest P-value that is printed as a number; smaller ones lose their digits.
 
 
 def direction_words(target: str) -> tuple[str, str]:
@@ -84,8 +82,7 @@ def _bins(counts: Sequence[Counts]) -> str:
     return f"{first.in_words(many)} for each class"
 
 
-#: Where an interval comes from if there are no rows.
-OF_PRIOR = "under the prior, because there are no rows"
+OF_PRIOR = "under the prior, because there are no rows"  #: Where an interval comes from if there are no rows.
 PREDICTED = "as predicted from the other groups, because this one has no rows"
 
 

@@ -13,18 +13,14 @@ from bayescal._arrays import Bools, Indices
 Bytes = NDArray[np.uint8]
 Flags = Bools
 
-#: Number of bytes per read; arrays of this size fit in the processor cache.
-CHUNK = 2**19
-#: Maximum number of bytes per line.
-LONGEST_LINE = 2**26
+CHUNK = 2**19  #: Number of bytes per read; arrays of this size fit in the processor cache.
+LONGEST_LINE = 2**26  #: Maximum number of bytes per line.
 BOM = b"\xef\xbb\xbf"
 LF, CR, QUOTE, COMMA, CLOSE_OBJECT, CLOSE_ARRAY = b'\n\r",}]'
 BLANKS = b" \t"
-#: Number of bytes that are searched before a quote; a field that begins with more blanks is refused.
-MARGIN = 256
+MARGIN = 256  #: Number of bytes that are searched before a quote; a field that begins with more blanks is refused.
 
-#: A comma before a closing bracket, which JSON forbids outside strings.
-CLOSED_AFTER_COMMA = re.compile(rb",\s*[}\]]")
+CLOSED_AFTER_COMMA = re.compile(rb",\s*[}\]]")  #: A comma before a closing bracket, which JSON forbids outside strings.
 
 
 class MisplacedQuoteError(ValueError):

@@ -21,17 +21,14 @@ from bayescal._rules import COMPLETE, OBSERVED, OVERSHOOT
 #: Kinds of columns: numbers; logarithms of probabilities, which become probabilities; class numbers or true/false;
 #: unchanged text in an array of objects. Labels and texts of the last two may be missing: NaN, or None.
 Kind = Literal["number", "log", "label", "text", "label or none", "text or none"]
-#: Texts that stand for no label, in lower case.
-NO_LABEL = ("", "na", "n/a", "nan", "null", "none")
+NO_LABEL = ("", "na", "n/a", "nan", "null", "none")  #: Texts that stand for no label, in lower case.
 
 NAMES_SHOWN = 12
-#: Approximate number of values in a block.
-BLOCK = 2**21
+BLOCK = 2**21  #: Approximate number of values in a block.
 #: The number of rows in a block is a multiple of this, which is the chunk in which rows are summed. Sums over a chunk
 #: therefore do not depend on the block.
 ROWS = 16_384
-#: Number of rows in a vector of the engine.
-ENGINE_ROWS = 2048
+ENGINE_ROWS = 2048  #: Number of rows in a vector of the engine.
 
 
 def listed(names: Sequence[str]) -> str:

@@ -18,14 +18,10 @@ from bayescal.data.files.records import LONGEST_LINE, LongLineError, MisplacedQu
 from bayescal.data.files.shapes import COMMENTS, reading_text, rewriting, shape_of_text
 from bayescal.data.files.source import FileError, Source, file_literal, first_line, is_or_are, literal
 
-#: Number of bytes from which the delimiter and the typical line length are determined.
-HEAD_BYTES = 65536
-#: Maximum number of characters per record that the engine reads.
-LONGEST_RECORD = 2_000_000
-#: Candidates, the most common first.
-DELIMITERS = (",", ";", "\t", "|")
-#: Number of records that are examined.
-RECORDS = 100
+HEAD_BYTES = 65536  #: Number of bytes from which the delimiter and the typical line length are determined.
+LONGEST_RECORD = 2_000_000  #: Maximum number of characters per record that the engine reads.
+DELIMITERS = (",", ";", "\t", "|")  #: Candidates, the most common first.
+RECORDS = 100  #: Number of records that are examined.
 
 
 class Text(Source):
