@@ -36,8 +36,7 @@ def compiled(*, folder: bool = False, **options: Any) -> Callable[[Callable[...,
 
 def _stamp(folder: Path) -> tuple[tuple[str, float, int], ...]:
     """Names, times and sizes of the files of a folder."""
-    files = ((file.name, file.stat()) for file in sorted(folder.glob("*.py")))
-    return tuple((name, about.st_mtime, about.st_size) for name, about in files)
+    return tuple((f.name, f.stat().st_mtime, f.stat().st_size) for f in sorted(folder.glob("*.py")))
 
 
 def _seal(files: Any) -> None:

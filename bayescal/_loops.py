@@ -64,11 +64,8 @@ def _seconds_before_it_runs() -> float:
 @cache
 def _in_cache() -> bool:
     """Whether the cache holds machine code of any loop: in the folder NUMBA_CACHE_DIR, or beside the source."""
-    package = Path(__file__).parent
-    folder, pattern = (
-        os.environ.get("NUMBA_CACHE_DIR"),
-        f"_compiled.*.py{sys.version_info[0]}{sys.version_info[1]}*.nbi",
-    )
+    package, folder = Path(__file__).parent, os.environ.get("NUMBA_CACHE_DIR")
+    pattern = f"_compiled.*.py{sys.version_info[0]}{sys.version_info[1]}*.nbi"
     files = Path(folder).glob(f"{package.name}_*/{pattern}") if folder else (package / "__pycache__").glob(pattern)
     return any(files)
 
