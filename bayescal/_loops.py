@@ -22,13 +22,9 @@ _spent: dict[tuple[object, ...], float] = {}
 def compiled(name: str, columns: Sequence[Array | None], seconds: float) -> ModuleType | None:
     """Return the compiled loops if they are worth loading for this call, otherwise None; results are the same.
 
-    `columns` are the arguments of the loop, the first with one entry per row; each combination of their types is
-    compiled separately. `seconds` is the approximate time of numpy for this call.
-
-    With "auto" in the environment variable BAYESCAL_COMPILE, a compiled loop is used once numpy has spent as many
-    seconds on the loop in this process, including this call, as the compiled one needs before it runs: `LOAD`, `IMPORT`
-    if nothing has imported numba yet, and `COMPILE` if the cache on the disk is empty. So numba is not imported for few
-    rows, and at most half of the time is lost.
+    `columns` are the arguments of the loop, `seconds` is the approximate time of numpy. With "auto" in
+    BAYESCAL_COMPILE, a loop is used once numpy has spent as many seconds on it in this process as the compiled one
+    needs before it runs. So numba is not imported for few rows, and at most half of the time is lost.
     """
     choice = _choice()
     arrays = [column for column in columns if column is not None]

@@ -119,10 +119,7 @@ def compared(
 def several_named(
     name: str, value: Any, kind: str = "classifiers", like: str = "{'A': ..., 'B': ...}", one: str = "", other: str = ""
 ) -> list[str]:
-    """Return the names of a mapping, at least two strings; `one` and `other` are remedies for one, for other keys.
-
-    `kind` and `like` are what it holds, in words and as an example.
-    """
+    """Return the names of a mapping, at least two strings; `one` and `other` are remedies for one, for other keys."""
     if not isinstance(value, Mapping):
         raise TypeError(f"`{name}` must be a mapping from names of {kind}, like {like}; not {type(value).__name__}.")
     if len(value) < 2:

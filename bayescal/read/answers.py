@@ -418,9 +418,9 @@ def settled(
 ) -> Answers:
     """Return the answers that logs hold, after treating those that are missing as `abstain` says.
 
-    `columns` are those of `Answers`, with numbers for `correct`: NaN stands for no grade; a NaN among the confidences
-    for no confidence. For messages, `files` names the file of each row, `statements` holds the values that should state
-    confidences, and `lacking` says what rows without a grade lack. `content` identifies the questions.
+    `columns` are those of `Answers`; NaN stands for no grade and for no confidence. For messages, `files` names the
+    file of each row, `statements` are values that should state confidences, and `lacking` is what rows without a grade
+    lack.
     """
     data = {name: np.asarray(list(values)) for name, values in columns.items()}
     grade, confidence = data["correct"].astype(float), data["confidence"].astype(float)

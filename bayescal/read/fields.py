@@ -199,10 +199,9 @@ def graded(
     places: Sequence[str],
     hint: str = "Name another score, or the key within this one; other words of abstention are `abstained`.",
 ) -> list[float]:
-    """Return 1 for right, 0 for wrong and NaN for no answer; refuse other grades, with a hint.
+    """Return 1 for right, 0 for wrong and NaN for no answer, the grades `abstained`; refuse other grades, with a hint.
 
-    Grades are numbers, booleans, or words such as C, I, P, N, yes and no; `abstained` are those of no answer. Partial
-    credit is refused without a choice if `partial` is None.
+    Partial credit is refused without a choice if `partial` is None.
     """
     _checks.one_of("partial", partial, ("refuse", "right", "wrong", None))
     grades = [_grade(each, abstained) for each in values]

@@ -38,13 +38,10 @@ class SideColors:
     @classmethod
     def chosen(cls, ax: "Axes", reference_color: Any, above_color: Any, below_color: Any) -> "SideColors":
         """Return the given colours, or those for the background of the axes."""
-        default = palette(ax)
-        return cls(
-            _checks.color("reference_color", reference_color, default.grey),
-            _checks.color("above_color", above_color, default.blue),
-            _checks.color("below_color", below_color, default.orange),
-            _checks.color("above_color", above_color, default.sky),
-        )
+        default, color = palette(ax), _checks.color
+        above, tint = (color("above_color", above_color, usual) for usual in (default.blue, default.sky))
+        below = color("below_color", below_color, default.orange)
+        return cls(color("reference_color", reference_color, default.grey), above, below, tint)
 
 
 @dataclass(frozen=True, eq=False)

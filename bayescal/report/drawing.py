@@ -36,9 +36,8 @@ def cell(ax: "Axes") -> "Bbox":
     across = np.array([edges[0], *(rights[:-1] + lefts[1:]) / 2, edges[1]])
     down = np.array([top, *(bottoms[:-1] + tops[1:]) / 2, 0.0 if outermost else bottoms[-1]])
     columns, rows = spec.colspan, spec.rowspan
-    return Bbox([[across[columns.start], down[rows.stop]], [across[columns.stop], down[rows.start]]]).transformed(
-        figure.transSubfigure
-    )
+    box = Bbox([[across[columns.start], down[rows.stop]], [across[columns.stop], down[rows.start]]])
+    return box.transformed(figure.transSubfigure)
 
 
 def is_small(ax: "Axes", width: float, height: float) -> bool:
@@ -78,19 +77,17 @@ class _BesideMain:
 def add_part(ax: "Axes", part: "Axes") -> None:
     """Make a part, which a divider has cut off from axes, a child of these axes.
 
-    For cropped pictures, as in notebooks and with ``savefig(bbox_inches="tight")``, matplotlib changes the size of the
-    figure and fixes the positions of its axes, but not those of child axes. Without `_BesideMain`, the divider would
-    place child axes again, for the changed size.
+    For cropped pictures, matplotlib changes the size of the figure and fixes the positions of its axes, but not of
+    their children. Without `_BesideMain`, the divider would place these again, for the changed size.
     """
     ax.add_child_axes(part)  # constrained layout leaves room for the labels of child axes only
     part.set_axes_locator(_BesideMain(ax, part))
 
 
 def keep_within(ax: "Axes") -> None:
-    """Shrink a subplot at each drawing until its labels lie inside its own cell.
+    """Shrink a subplot at each drawing until its labels lie inside its own cell, unless a layout engine does this.
 
-    A figure with a layout engine (constrained, tight) does this itself. Any other figure gets a placeholder engine,
-    which moves no other axes and which a layout that is requested later, as by ``figure.tight_layout()``, replaces.
+    Other figures get a placeholder engine, which moves no other axes, and which a later layout replaces.
     """
     from matplotlib.layout_engine import PlaceHolderLayoutEngine
 
@@ -321,13 +318,12 @@ def key_above(
 
 def _columns(labels: Sequence[str], room: int) -> int:
     """Return how many columns of a key fit into a line of `room` characters."""
-    for columns in range(len(labels), 1, -1):
-        rows = -(-len(labels) // columns)
-        # matplotlib fills columns from top to bottom
-        widths = [max(map(len, labels[i : i + rows])) + BESIDE for i in range(0, len(labels), rows)]
-        if sum(widths) <= room:
-            return columns
-    return 1
+
+    def width(columns: int) -> int:
+        rows = -(-len(labels) // columns)  # matplotlib fills columns from top to bottom
+        return sum(max(map(len, labels[i : i + rows])) + BESIDE for i in range(0, len(labels), rows))
+
+    return next((columns for columns in range(len(labels), 1, -1) if width(columns) <= room), 1)
 
 
 def titled(ax: "Axes", title: str, paragraphs: Sequence[str], *, above: float, small: bool = False) -> None:

@@ -113,7 +113,7 @@ def plot_forest(
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['f (n = 2)', 'm (n = 2)', 'all rows (n = 4)']
     """
-    shown = _shown(evaluations)
+    shown = _classes(evaluations) if isinstance(evaluations, ClasswiseEvaluation) else _each(evaluations)
     every = forest(shown.names, shown.values(estimand), prob)
     if order is None:
         order = evaluations.order if isinstance(evaluations, GroupedEvaluation) else "given"
@@ -146,9 +146,8 @@ def plot_forest(
 def write_label(ax: "Axes", rows: Forest, texts: Iterable[str], *, small: bool) -> None:
     """Write texts below the axes, each on lines of its own, and keep all words within the figure."""
     # the label is centred below the axes, which names at the left make narrower
-    letters = max(
-        drawing.characters(ax, drawing.SMALL + 0.5) - min(NAME_WIDTH, max(map(len, rows.names))), LEAST_LETTERS
-    )
+    narrower = min(NAME_WIDTH, max(map(len, rows.names)))
+    letters = max(drawing.characters(ax, drawing.SMALL + 0.5) - narrower, LEAST_LETTERS)
     lines = [line for text in texts for line in wrap(text, letters)]
     ax.set_xlabel("\n".join(lines), fontsize=drawing.SMALL + 0.5, parse_math=False)
     drawing.finished(ax, small=small)
@@ -210,10 +209,6 @@ class _Shown:
     total: bool
 
 
-def _shown(evaluations: Any) -> _Shown:
-    return _classes(evaluations) if isinstance(evaluations, ClasswiseEvaluation) else _each(evaluations)
-
-
 def _classes(result: ClasswiseEvaluation) -> _Shown:
     """Show one row per class, and the mean over classes."""
     rows = [int(counts.k.sum()) for counts in result.counts]
@@ -240,7 +235,7 @@ def _each(evaluations: Any) -> _Shown:
 
 def row_names(evaluations: Mapping[Any, Evaluation] | ClasswiseEvaluation) -> list[str]:
     """Return the names of the rows of `plot_forest`, with the number of rows of each group or class."""
-    return _shown(evaluations).names
+    return (_classes(evaluations) if isinstance(evaluations, ClasswiseEvaluation) else _each(evaluations)).names
 
 
 def _rows_of(evaluations: Any) -> list[tuple[str, Evaluation]]:
@@ -280,9 +275,8 @@ def draw_forest(ax: "Axes", rows: Forest, colours: Sequence[str], *, small: bool
 def name_rows(ax: "Axes", names: Sequence[str], *, small: bool = False) -> int:
     """Write the names at the left, on several lines if there is room; without room, only every `step`-th, returned."""
     size = drawing.TINY if small else drawing.SMALLER - 1 if len(names) > 25 else drawing.SMALL + 0.5
-    room = (
-        (0.6 if small else 0.75) * ax.bbox.height * 72 / ax.figure.dpi / (1.2 * size) / len(names)
-    )  # lines of text per row
+    height = (0.6 if small else 0.75) * ax.bbox.height * 72 / ax.figure.dpi
+    room = height / (1.2 * size) / len(names)  # lines of text per row
     step = int(np.ceil(1 / room))
     width = NAME_WIDTH * 2 // 3 if small else NAME_WIDTH
     lines = [wrapped(name, width) for name in names[::step]]

@@ -88,9 +88,9 @@ def several(evaluation: Any) -> dict[str, Evaluation] | None:
 
 def _same_target(members: Mapping[Any, Evaluation]) -> None:
     first, *others = members
+    wanted = members[first].counts.target
     for name in others:
-        wanted, target = members[first].counts.target, members[name].counts.target
-        if target != wanted:
+        if (target := members[name].counts.target) != wanted:
             raise ValueError(
                 f"`evaluation` must have one target: {first!r} has {wanted!r}, {name!r} has {target!r}, and the axes "
                 "mean something else for each. Give each target axes of its own."
@@ -174,9 +174,8 @@ def known_properties(where: str, words: Collection[str]) -> None:
     known = {*inspector.get_setters(), *(alias for names in inspector.aliasd.values() for alias in names)}
     for word in words:
         if word not in known:
-            raise unknown_keyword(
-                where, word, sorted(known), rest=" Other keywords are properties of matplotlib's lines."
-            )
+            rest = " Other keywords are properties of matplotlib's lines."
+            raise unknown_keyword(where, word, sorted(known), rest=rest)
 
 
 def _line(

@@ -147,8 +147,8 @@ def common_estimands(
 def order_rng(seed: int, estimand: Estimand) -> int | np.random.SeedSequence:
     """Return the seed of the joint draws of one estimand: `seed` for the ECE and errors like it, else one of its own.
 
-    With the same random numbers, the draws of two estimands have nearly the same order. This is appropriate for
-    unsigned errors of calibration, which are equal in one bin; others would seem to depend on each other.
+    With the same random numbers, the draws of two estimands have nearly the same order, as is right for these errors
+    only.
     """
     return seed if estimand.of_calibration else np.random.SeedSequence((seed, crc32(estimand.name.encode())))
 

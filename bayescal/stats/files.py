@@ -312,11 +312,7 @@ def _count_classes(rows: ClassRows, bins: Bins, classes: tuple[Any, ...]) -> Cla
 
 
 def _weighable(weight: Floats | None) -> tuple[Floats | None, float]:
-    """Return weights whose squares can be summed, and the factor by which to multiply the sums.
-
-    The weights of one block may all be zero or too small for their squares, even if those of all rows are not. The
-    factor is 0 or a power of two.
-    """
+    """Return weights whose squares can be summed, also if a block has tiny ones, and the factor for the sums."""
     if weight is None:
         return None, 1.0
     if not weight.any():

@@ -59,10 +59,7 @@ def class_columns(
 
 
 def named_classes(names: Sequence[str]) -> tuple[int, ...] | tuple[str, ...]:
-    """Return the classes as integers if all are; otherwise as text, which is then compared with the labels as text.
-
-    Labels that are numbers are read as float64, which cannot hold every integer from 2**53 on. Such classes stay text.
-    """
+    """Return the classes as integers if all are below 2**53, which float64 labels can hold; otherwise as text."""
     numbers = as_integers(names)
     if numbers is None or max(map(abs, numbers), default=0) >= 2**53:
         return tuple(names)
@@ -255,13 +252,10 @@ def open_predictions(
     cluster: str | None = None,
     logprob: bool = False,
 ) -> RowStream:
-    """Open a Parquet, CSV, TSV or JSON-lines file with labels and probabilities; its content decides its format.
+    """Open a Parquet, CSV, TSV or JSON-lines file with labels and probabilities; arguments are those of `count_file`.
 
-    Arguments are those of `count_file`. Delimited text follows RFC 4180: only double quotes quote a field, and
-    apostrophes are text. The number of rows read is compared with a count of the records in the file that is
-    independent of how values are read. Classes after `prob_prefix` are sorted if all are integers, otherwise in the
-    order of the file; `classes` may also name columns that end in integers. Labels are compared as text, or as numbers
-    where all classes are integers. Groups (`by`) and clusters are read as text.
+    Only double quotes quote a field (RFC 4180). Classes after `prob_prefix` are sorted if all are integers, otherwise
+    in the order of the file. Labels are compared as text, or as numbers where all classes are integers.
     """
     classifier = ModelColumns(open_source(path), label, prob, prob_prefix, logprob)
     places = places_of(classifier, (weights, cluster, by), classes)

@@ -46,9 +46,8 @@ class LongLineError(ValueError):
 def count_delimited(file: IO[bytes], delimiter: str) -> tuple[int, int]:
     """Count the records of delimited text (RFC 4180) from its beginning, and the delimiters between their fields.
 
-    `delimiter` is one ASCII character. Blank lines do not count as records. Records with K fields have K - 1 delimiters
-    each. Refuse an opening quote that is not at the beginning of a field or never closed, and a closing quote that is
-    not at the end of its field.
+    Blank lines do not count as records. Refuse an opening quote that is not at the beginning of a field or never
+    closed, and a closing quote that is not at the end of its field.
     """
     edge = np.zeros(256, dtype=bool)
     edge[[LF, CR, ord(delimiter)]] = True

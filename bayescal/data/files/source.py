@@ -122,10 +122,7 @@ class Source(ABC):
             raise FileError(f"'{self.path.name}' has columns but no rows.")
 
     def _all_rows(self, blocks: Iterator[list[Any]]) -> Iterator[list[Any]]:
-        """Yield the blocks, but the last one only after checking that all rows of the file were read.
-
-        No caller can receive all blocks without this check, and a caller that stops early does not wait for it.
-        """
+        """Yield the blocks, but the last one only after checking that all rows of the file were read."""
         rows, last = 0, None
         for block in blocks:
             if last is not None:
@@ -377,9 +374,8 @@ def is_or_are(count: int) -> str:
 def text_to_number(text: str) -> str:
     """Return SQL that converts text to a number, or to NULL if the text is not a number.
 
-    A number is an ASCII decimal, ``[+-]? (digits [. digits?] | . digits) ([eE] [+-]? digits)?``, or ``inf``,
-    ``infinity`` or ``nan`` with an optional sign, regardless of case. Surrounding blanks are ignored. The engine alone
-    would also accept ``1_000`` and ``+-1``.
+    A number is an ASCII decimal, inf or nan, with blanks around it. The engine alone would accept ``1_000`` and
+    ``+-1``.
     """
     # CASE instead of OR: the engine compares all OR expressions pairwise, which is slow for a thousand columns
     refused = " ".join(f"WHEN contains({text}, '{sign}') THEN NULL" for sign in ("_", "+-"))

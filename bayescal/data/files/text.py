@@ -96,8 +96,8 @@ class Text(Source):
 def delimiter_of(head: bytes, whole: bool) -> str:
     """Choose the delimiter for which most records have as many fields as the first; break ties by most fields.
 
-    `head` is the beginning of the file, or the `whole` of it. The choice cannot lose rows: quotes and line ends have
-    the same meaning with every delimiter, and records with another number of fields than the first are refused.
+    The choice cannot lose rows: quotes and line ends have the same meaning with every delimiter, and records with
+    another number of fields than the first are refused. `head` is the beginning of the file, or the `whole` of it.
     """
     text = head.decode("utf-8-sig", errors="replace")
     return max(DELIMITERS, key=lambda delimiter: _fit(text, delimiter, whole))
@@ -129,10 +129,9 @@ def split(lines: Iterable[str], delimiter: str) -> Iterator[tuple[int, list[str]
 
 
 class _LongFields:
-    """Raises the limit of 131072 characters per field while text is read.
+    """Raises the limit of 131072 characters per field, a global setting of the csv module, while text is read.
 
-    The limit is a global setting of the csv module. Readers may overlap, in threads or because one has not finished:
-    the first raises the limit, and the last restores it.
+    Readers may overlap, in threads or if one has not finished: the first raises the limit, and the last restores it.
     """
 
     def __init__(self) -> None:
