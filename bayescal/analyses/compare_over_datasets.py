@@ -194,8 +194,5 @@ def _different_rows(comparisons: Mapping[str, Comparison]) -> None:
 
 def _equal(one: Counts, other: Counts) -> bool:
     """Whether two counts are those of the same rows."""
-    return (
-        np.array_equal(one.n, other.n)
-        and np.array_equal(one.effective_k, other.effective_k)
-        and np.array_equal(one.mean_confidence, other.mean_confidence, equal_nan=True)
-    )
+    same = np.array_equal(one.n, other.n) and np.array_equal(one.effective_k, other.effective_k)
+    return same and np.array_equal(one.mean_confidence, other.mean_confidence, equal_nan=True)

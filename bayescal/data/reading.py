@@ -1,7 +1,7 @@
 """How probabilities were read: rows of a matrix that were divided by their sum, and logits of which none is above 0."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -73,14 +73,9 @@ class RowSums:
         )
 
     def __add__(self, other: "RowSums") -> "RowSums":
-        return RowSums(
-            n_classes=self.n_classes,
-            decimals=max(self.decimals, other.decimals),
-            deviation=max(self.deviation, other.deviation),
-            off=self.off + other.off,
-            tolerance=max(self.tolerance, other.tolerance),
-            precision=max(self.precision, other.precision),
-        )
+        names = ("decimals", "deviation", "tolerance", "precision")
+        largest = {name: max(getattr(self, name), getattr(other, name)) for name in names}
+        return replace(self, off=self.off + other.off, **largest)
 
     @property
     def largest(self) -> float:

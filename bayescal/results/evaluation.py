@@ -318,11 +318,8 @@ class Evaluation(ModelChecks, _presented.Presented):
     @property
     def _reported(self) -> list[Estimand]:
         """Estimands of the table."""
-        return [
-            each
-            for each in registry.registered().values()
-            if each.reported and each.coordinate is None and self._available(each)
-        ]
+        every = registry.registered().values()
+        return [each for each in every if each.reported and each.coordinate is None and self._available(each)]
 
     @cached_property
     def null(self) -> Draws:
@@ -481,11 +478,8 @@ class Evaluation(ModelChecks, _presented.Presented):
     _numbers = ("p_calibrated", "counts.n_rows")
 
     def _tables(self, prob: float, **options: Any) -> list[Table]:
-        scores: list[Estimand] = []
-        if options.get("estimands") is None:
-            scores = [
-                each for each in registry.registered().values() if each.name in SCORES and each.available(self.counts)
-            ]
+        every = registry.registered().values() if options.get("estimands") is None else ()
+        scores = [each for each in every if each.name in SCORES and each.available(self.counts)]
         return [*super()._tables(prob, **options), Table([self.row(each, prob) for each in scores], ("quantity",))]
 
     def row(self, estimand: registry.EstimandLike, prob: float = 0.95) -> dict[str, Any]:

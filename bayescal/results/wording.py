@@ -25,7 +25,8 @@ def direction_words(target: str) -> tuple[str, str]:
     probability of an event these words mislead: an under-confident classifier overstates small probabilities and
     understates large ones.
     """
-    return _OF_PROBABILITY if target in EVENTS else _OF_CONFIDENCE
+    of_event = ("stated too high", "stated too low")
+    return of_event if target in EVENTS else ("over-confident", "under-confident")
 
 
 def axis_words(target: str) -> tuple[str, str]:
@@ -35,8 +36,6 @@ def axis_words(target: str) -> tuple[str, str]:
 
 #: Words of the axes of a reliability diagram, for targets other than confidence.
 _AXES = {"event": ("stated probability", "event rate"), "classwise": ("stated probability", "class frequency")}
-_OF_CONFIDENCE = ("over-confident", "under-confident")
-_OF_PROBABILITY = ("stated too high", "stated too low")
 
 
 def row_numbers(counts: Counts) -> dict[str, object]:

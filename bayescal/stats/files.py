@@ -251,12 +251,8 @@ def _count_groups(
     require_group_labels(dict.fromkeys([*counted, *groups.labels]), most)
     for label, chosen in zip(groups.labels, groups.rows(), strict=True):
         of_group = None if columns.weight is None else columns.weight[chosen]
-        of_rows: dict[str, Any] = {
-            "confidence": rows.confidence[chosen],
-            "outcome": rows.outcome[chosen],
-            "weight": of_group,
-        }
-        part = replace(rows, **of_rows, reading=Reading())  # all rows state how they were read
+        of_rows: dict[str, Any] = {name: getattr(rows, name)[chosen] for name in ("confidence", "outcome")}
+        part = replace(rows, **of_rows, weight=of_group, reading=Reading())  # all rows state how they were read
         yield label, _count(part, bins), part, chosen
 
 

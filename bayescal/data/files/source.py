@@ -314,19 +314,10 @@ class Source(ABC):
         hint = "Logits? Pass `logits=True` in place of `logprob=True`."
         if low >= 0 and high <= 1 + OVERSHOOT:
             hint = "Probabilities? Leave out `logprob=True`."
-        finding = Finding(
-            argument=column,
-            called=f"column {quoted(column)}",
-            rule="must hold logarithms of probabilities, which are at most 0",
-            count=count,
-            size=size,
-            first=(row,),
-            place=f"in {self.place(row)}",
-            value=shown,
-            shown=shown,
-            hint=hint,
-        )
-        raise InvalidRows(finding)
+        rule = "must hold logarithms of probabilities, which are at most 0"
+        words: dict[str, Any] = {"called": f"column {quoted(column)}", "rule": rule, "hint": hint}
+        first: dict[str, Any] = {"first": (row,), "place": f"in {self.place(row)}", "value": shown, "shown": shown}
+        raise InvalidRows(Finding(argument=column, count=count, size=size, **first, **words))
 
 
 def _chunks(result: Any, vectors: int) -> Iterator[list[Any]]:
