@@ -478,8 +478,7 @@ CALLS = {
         for name in ("slope", "zoom")
     },
     "CalibrationMonitor.evidence": "A reference is `reference=(start, end)`.",
-    "shift.evidence": "Labels of the target are not used.",
-    "shift.class_priors": "Labels of the target are not used.",
-    "shift.label": "Labels of the target are not used.",
-    "shift.covariate": "Labels of the target are not used.",
+    **dict.fromkeys(
+        ("shift.evidence", "shift.class_priors", "shift.label", "shift.covariate"), "Labels of the target are not used."
+    ),
 }

@@ -144,9 +144,8 @@ def difference_sheet(comparison: Comparison, estimand: Estimand) -> _render.Shee
     """Return the sentence, the table of differences and the meaning of its columns."""
     rows = _lines(tables.difference_rows(comparison, estimand))
     key = tables.difference_key(comparison, estimand, " (--rope)")
-    return _render.Sheet(
-        comparison.sentence(PROB, estimand=estimand), "", ("1st - 2nd", *tables.DIFFERENCES), rows, notes=[key]
-    )
+    sentence, header = comparison.sentence(PROB, estimand=estimand), ("1st - 2nd", *tables.DIFFERENCES)
+    return _render.Sheet(sentence, "", header, rows, notes=[key])
 
 
 def _lines(pairs: Sequence[tuple[str, str, list[str]]]) -> list[list[str]]:

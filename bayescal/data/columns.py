@@ -97,11 +97,9 @@ def numbers(name: str, array: Array) -> Array:
         first = str(array.flat[0])
         hint = _checks.of_percentages(first) or "Convert them to float first."
         raise TypeError(f"{rule} strings, such as {quoted(first)}. {hint}")
-    hint = (
-        "Hard predictions? Pass probabilities, or `.astype(float)`."
-        if array.dtype.kind == "b"
-        else "Convert it to float first."
-    )
+    hint = "Convert it to float first."
+    if array.dtype.kind == "b":
+        hint = "Hard predictions? Pass probabilities, or `.astype(float)`."
     raise TypeError(f"{rule} dtype {array.dtype}. {hint}")
 
 
@@ -159,9 +157,8 @@ def class_numbers(name: str, labels: Array, classes: Sequence[Any], source: str 
     number = order[position]
     unknown = names[number] != labels
     if unknown.any():
-        shown = f"{quoted(names.tolist()[:SHOWN_CLASSES])}" + (
-            f", ... ({len(names)} labels)" if len(names) > SHOWN_CLASSES else ""
-        )
+        more = f", ... ({len(names)} labels)" if len(names) > SHOWN_CLASSES else ""
+        shown = f"{quoted(names.tolist()[:SHOWN_CLASSES])}{more}"
         if names.dtype.kind in "iuf" and np.array_equal(names, np.arange(len(names))):  # class numbers
             hint = _rules.ignored_hint(name, labels, len(names) - 1) or hint
         _checks.refuse(name, f"must be labels from {source} {shown}", unknown, labels, hint=hint)

@@ -219,15 +219,12 @@ def _distinct(labels: Array) -> tuple[list[Any], Ints]:
         of_row = np.fromiter((first_seen.setdefault(v, len(first_seen)) for v in labels), np.int64, len(labels))
     except TypeError as problem:
         raise unhashable("by", problem) from problem
-    return _in_order(list(first_seen), of_row)
-
-
-def _in_order(labels: list[Any], of_row: Ints) -> tuple[list[Any], Ints]:
+    distinct_labels = list(first_seen)
     try:
-        order = sorted(range(len(labels)), key=labels.__getitem__)
+        order = sorted(range(len(distinct_labels)), key=distinct_labels.__getitem__)
     except TypeError:  # labels of different kinds stay in order of occurrence
-        return labels, of_row
-    return [labels[i] for i in order], np.argsort(order)[of_row]
+        return distinct_labels, of_row
+    return [distinct_labels[i] for i in order], np.argsort(order)[of_row]
 
 
 def _combined(columns: list[tuple[list[Any], Ints]]) -> tuple[list[Any], Ints]:

@@ -172,9 +172,8 @@ class Answers:
     def __repr__(self) -> str:
         numbers = [(len(set(getattr(self, name).tolist())), name) for name in ("subject", "model", "epoch")]
         words = ", ".join(f"{n} {name}{'s' if n != 1 else ''}" for n, name in numbers)
-        missing = f", {self.dropped} left out" * bool(
-            self.dropped
-        ) + f", {self.wrong} missing and counted as wrong" * bool(self.wrong)
+        missing = f", {self.dropped} left out" * bool(self.dropped)
+        missing += f", {self.wrong} missing and counted as wrong" * bool(self.wrong)
         n_questions = len(set(self.question.tolist()))
         return f"Answers({len(self)} answers to {n_questions} questions, {words}; {self.correct.sum()} right{missing})"
 

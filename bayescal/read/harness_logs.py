@@ -137,9 +137,8 @@ def lm_eval(
             right = np.where(invalid, math.nan, grades)
         columns["correct"].extend(right)
         columns["confidence"].extend(certain)
-        columns["subject"].extend(
-            task if subject is None else str(_required("subject", e, subject, path)) for e in records
-        )
+        subjects = [None if subject is None else _required("subject", each, subject, path) for each in records]
+        columns["subject"].extend(task if each is None else str(each) for each in subjects)
         columns["question"].extend(within(task, each.get("doc_id")) for each in records)
         if cluster is not None:
             columns["cluster"].extend(within(task, _required("cluster", each, cluster, path)) for each in records)

@@ -344,7 +344,10 @@ def evaluation_tree(
     if predictive:
         _require_rows(counts, posterior, len(evaluation.bin_draws))
     under_prior = evaluation.under_prior() if prior else None
-    parameters, curves, sample_stats = _parameters(evaluation), _curves(evaluation), {}
+    parameters, curves, sample_stats = _parameters(evaluation), {}, {}
+    for each in registered().values():
+        if each.reported and each.coordinate and each.available(counts):
+            curves[each.name] = (*each.coordinate, evaluation.draws(each).values)
     if parameters is not None:
         sample_stats["sub_model"] = parameters.sub_model
     # an attribute `prior` would hide that the group is missing
@@ -392,11 +395,6 @@ def _variables(evaluation: Any) -> dict[str, Any]:
 
 def _parameters(evaluation: Any) -> Any:
     return evaluation.parameters if isinstance(evaluation.posterior, HasParameters) else None
-
-
-def _curves(evaluation: Any) -> dict[str, Any]:
-    reported = [each for each in registered().values() if each.reported and each.available(evaluation.counts)]
-    return {each.name: (*each.coordinate, evaluation.draws(each).values) for each in reported if each.coordinate}
 
 
 def _require_rows(counts: Counts, posterior: Any, n_draws: int) -> None:

@@ -175,16 +175,12 @@ def rows_of(classifier: ModelColumns, place: Places, read: Mapping[tuple[str, Ki
     """Combine the columns that were read."""
     probs = [read[column] for column in place.probs]
     labels = read[place.label]
-    return Rows(
-        as_wide_as_classes(labels, place.classes or ()) if place.label[1] == "text" else labels,
-        probs[0] if classifier.prob_prefix is None else np.column_stack(probs),
-        read[place.weights[0]] if place.weights else None,
-        place.classes,
-        tuple(column for column, _ in place.probs),
-        classifier.source,
-        group=read[place.group[0]] if place.group else None,
-        cluster=read[place.cluster[0]] if place.cluster else None,
-    )
+    y_true = as_wide_as_classes(labels, place.classes or ()) if place.label[1] == "text" else labels
+    y_prob = probs[0] if classifier.prob_prefix is None else np.column_stack(probs)
+    of_rows = {"weights": place.weights, "group": place.group, "cluster": place.cluster}
+    known: dict[str, Any] = {name: read[columns[0]] if columns else None for name, columns in of_rows.items()}
+    columns = tuple(column for column, _ in place.probs)
+    return Rows(y_true, y_prob, classes=place.classes, columns=columns, source=classifier.source, **known)
 
 
 def as_wide_as_classes(labels: Array, classes: Sequence[str]) -> Array:

@@ -352,11 +352,6 @@ def _masked(column: Any) -> Any:
     return np.ma.MaskedArray(values, missing if missing.any() else np.ma.nomask)
 
 
-def do_or_does(count: int) -> str:
-    """Return "do" or "does"."""
-    return "do" if count > 1 else "does"
-
-
 def is_or_are(count: int) -> str:
     """Return "are" or "is"."""
     return "are" if count > 1 else "is"

@@ -276,7 +276,7 @@ class Delimited(Text):
             line, n_fields = first
             raise FileError(
                 f"'{self.path.name}' must have {width} fields in every row, as in its first line; {ragged} "
-                f"of {rows} rows {sources.do_or_does(ragged)} not, first in line {line}: "
+                f"of {rows} rows {'do' if ragged > 1 else 'does'} not, first in line {line}: "
                 f"{n_fields} field{'s' * (n_fields != 1)}. A field that contains the delimiter {self._delimiter!r} "
                 "must be in double quotes."
             )
