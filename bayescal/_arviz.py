@@ -8,17 +8,13 @@ import numpy as np
 from bayescal import _packages
 from bayescal._arrays import pd, xr
 
-#: Largest difference of two draws that is rounding.
-ROUNDING = 1e-14
+ROUNDING = 1e-14  #: Largest difference of two draws that is rounding.
 
 
 def chains(values: Any) -> np.ndarray:
-    """Reshape draws (n_draws, ...) to (chain, draw, ...): four chains if n_draws is divisible by 4, otherwise one.
-
-    The draws are independent, so every split into chains is valid.
-    """
+    """Reshape draws (n_draws, ...) to (chain, draw, ...): four chains if n_draws is divisible by 4, otherwise one."""
     values = np.asarray(values)
-    n_chains = 4 if len(values) % 4 == 0 else 1
+    n_chains = 4 if len(values) % 4 == 0 else 1  # the draws are independent, so every split into chains is valid
     return values.reshape(n_chains, -1, *values.shape[1:])
 
 
@@ -75,15 +71,13 @@ def datatree(
 
 def add_draws(tree: "xr.DataTree", group: str, name: str, draws: Any, along: str, coords: Mapping[str, Any]) -> None:
     """Add a group of one quantity, with draws of shape (n_draws, size) along a dimension."""
-    import xarray as xr
-
     values = chains(draws)
     every = {"chain": np.arange(values.shape[0]), "draw": np.arange(values.shape[1]), **coords}
-    tree[group] = xr.Dataset({name: (("chain", "draw", along), values)}, every)
+    add_values(tree, group, name, values, ("chain", "draw", along), every)
 
 
-def add_values(tree: "xr.DataTree", group: str, name: str, values: Any, along: str, coords: Mapping[str, Any]) -> None:
-    """Replace a group by one quantity without draws, of shape (size,), along a dimension."""
+def add_values(tree: "xr.DataTree", group: str, name: str, values: Any, along: Any, coords: Mapping[str, Any]) -> None:
+    """Replace a group by one quantity without draws, along a dimension or several."""
     import xarray as xr
 
     tree[group] = xr.Dataset({name: (along, np.asarray(values))}, coords)
@@ -126,10 +120,7 @@ def tree_of_arrays(
 def summary(
     posterior: Mapping[str, Any], prob: float, labels: Mapping[str, Sequence[Any]] | None = None, **options: Any
 ) -> "pd.DataFrame":
-    """Summarise draws with `arviz.summary`: one row per quantity, with equal-tailed intervals by default.
-
-    Draws have shape (n_draws,) or, if the name is in `labels`, (n_draws, n_labels) and rows called ``name[label]``.
-    """
+    """Summarise draws, (n_draws,) or, with labels, (n_draws, n_labels): a row per quantity, equal-tailed intervals."""
     _packages.require("arviz")
     import arviz as az
 

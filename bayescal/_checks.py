@@ -240,10 +240,7 @@ def color(name: str, value: Any, default: str) -> str:
 
 
 def generator(rng: Any) -> Generator:
-    """Return `numpy.random.default_rng(rng)` with a message that names the argument.
-
-    A generator that cannot spawn others, such as a RandomState, seeds one that can.
-    """
+    """Return `numpy.random.default_rng(rng)` with a message that names the argument."""
     try:
         result = np.random.default_rng(rng)
     except (TypeError, ValueError) as problem:
@@ -252,7 +249,7 @@ def generator(rng: Any) -> Generator:
         ) from problem
     if isinstance(result.bit_generator.seed_seq, np.random.bit_generator.ISpawnableSeedSequence):
         return result
-    return np.random.default_rng(result.integers(2**32, size=4))
+    return np.random.default_rng(result.integers(2**32, size=4))  # a RandomState cannot spawn other generators
 
 
 def seeds(rng: Any, number: int) -> list[int]:

@@ -10,17 +10,13 @@ import numpy as np
 
 from bayescal._jit import compiled
 
-#: Rows per block: bins are found for a block (by vector instructions), then its rows are added.
-BLOCK = 2048
-#: Rows of a matrix that are transposed at a time.
-TILE = 256
+BLOCK = 2048  #: Rows per block: bins are found for a block (by vector instructions), then its rows are added.
+TILE = 256  #: Rows of a matrix that are transposed at a time.
 #: Number of sums per bin and outcome: rows, w d, w d^2, w l^2, w g, w g^2, w, w^2 (weight w, deviation d, squared error
 #: l, log g of the probability of the outcome).
 FIELDS = 8
-#: Of `binomial_shares`: cells of the table that tells where the search for a uniform number begins.
-GUIDE = 512
-#: Of `binomial_shares`: numbers of successes that are tabulated, in standard deviations from the mean.
-REACH = 9.0
+GUIDE = 512  #: Of `binomial_shares`: cells of the table that tells where the search for a uniform number begins.
+REACH = 9.0  #: Of `binomial_shares`: numbers of successes that are tabulated, in standard deviations from the mean.
 
 
 @compiled()

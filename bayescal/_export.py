@@ -17,8 +17,7 @@ ESCAPED = {
 _SPECIAL = re.compile("[" + re.escape("".join(ESCAPED)) + "]")
 #: Repeated characters, which LaTeX joins into one: dashes, quotes, spaces.
 _RUNS = re.compile(r"(?<=-)-|(?<=')'|(?<=,),|(?<= ) ")
-#: The sign of a number within a cell, as in "-0.1 (-0.2 to 0.0)".
-_MINUS = re.compile(r"(?<![^ (\[])-(?=\d)")
+_MINUS = re.compile(r"(?<![^ (\[])-(?=\d)")  #: The sign of a number within a cell, as in "-0.1 (-0.2 to 0.0)".
 _NUMBER = re.compile(r"-\d+(\.\d+)?(e[-+]?\d+)?")
 _LABEL = re.compile(r"[A-Za-z0-9:._/-]+")
 
@@ -40,28 +39,21 @@ def frame(
     import pandas as pd
 
     names = [name for name in (rows[0] if rows else [*index, *columns]) if name not in index]
-    keys = [_labels([row[key] for row in rows], key) for key in index]
+    keys = []
+    for key in index:  # a tuple is one label; pandas' type of text cannot hold lone surrogates
+        of_rows = [row[key] for row in rows]
+        dtype = object if any(isinstance(label, str) for label in of_rows) else None
+        keys.append(pd.Index(of_rows, dtype=dtype, name=key, tupleize_cols=False))
     labels = keys[0] if len(keys) == 1 else pd.MultiIndex.from_arrays(keys)
     interval = {} if prob is None else {"low": f"eti{100 * prob:g}_lb", "high": f"eti{100 * prob:g}_ub"}
     frame = pd.DataFrame({name: [row[name] for row in rows] for name in names}, index=labels)
     return frame.rename(columns=interval)
 
 
-def _labels(labels: list[Any], name: str) -> "pd.Index[Any]":
-    """Return an index of labels, of which a tuple is one; pandas' type of text cannot hold lone surrogates."""
-    import pandas as pd
-
-    text = any(isinstance(label, str) for label in labels)
-    return pd.Index(labels, dtype=object if text else None, name=name, tupleize_cols=False)
-
-
 def latex_text(text: str) -> str:
     """Escape text without line breaks for LaTeX, so that it is printed as it is."""
-    return _RUNS.sub(_apart, _SPECIAL.sub(lambda match: ESCAPED[match[0]], text))
-
-
-def _apart(match: re.Match[str]) -> str:
-    return r"\ " if match[0] == " " else f"{{}}{match[0]}"
+    escaped = _SPECIAL.sub(lambda match: ESCAPED[match[0]], text)
+    return _RUNS.sub(lambda match: r"\ " if match[0] == " " else f"{{}}{match[0]}", escaped)
 
 
 def latex_table(

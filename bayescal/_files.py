@@ -18,8 +18,7 @@ import numpy as np
 from bayescal import _checks
 from bayescal._invalid import errors_of
 
-#: Age in seconds from which a draft is taken to be left over from a process that was killed.
-ABANDONED_SECONDS = 3600
+ABANDONED_SECONDS = 3600  #: Age in seconds from which a draft is taken to be left over from a process that was killed.
 DRAFT = ".draft"
 #: Maximum length in bytes of the name of a file, and of its suffix, to be repeated in the name of its draft.
 LONG_NAME, LONG_SUFFIX = 120, 32
@@ -28,10 +27,8 @@ LONG_NAME, LONG_SUFFIX = 120, 32
 def write_atomically(path: str | Path, text: str) -> Path:
     """Replace a file atomically: readers find the complete old text or the complete new text at any time.
 
-    The text, in UTF-8, is written to a draft in the same folder, which replaces the file, or the target of a symbolic
-    link, in one step; it is on disk when the function returns. OSError, and nothing is changed, if the folder does not
-    exist or is not writable, or the file is a pipe or a device. If the process is killed, a hidden file with ``.draft``
-    in its name may remain. It is never read, and a call more than an hour later removes it.
+    A draft in the same folder replaces the file, or the target of a symbolic link, in one step; it is on disk when the
+    function returns. If the process is killed, the draft may remain; a call more than an hour later removes it.
     """
     target = Path(os.path.realpath(path))
     if target.is_dir():
@@ -105,11 +102,7 @@ def document_text(document: Mapping[str, Any]) -> str:
 
 
 def json_text(document: Mapping[str, Any]) -> str:
-    r"""Format a result as standard JSON, which any parser reads.
-
-    NaN and infinities become null, times become text in ISO 8601, other objects their ``str``. A lone surrogate, as in
-    a file name that is not UTF-8, is written as ``\udcff``.
-    """
+    r"""Format a result as standard JSON: NaN and infinities as null, a lone surrogate of a file name as ``\udcff``."""
     text = json.dumps(_plain(document), indent=2, ensure_ascii=False, allow_nan=False)
     return text.encode("utf-8", "backslashreplace").decode() + "\n"
 

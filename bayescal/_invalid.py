@@ -9,8 +9,7 @@ import numpy as np
 
 from bayescal._arrays import Array
 
-#: Maximum number of characters of a value or name that a message shows.
-SHOWN = 100
+SHOWN = 100  #: Maximum number of characters of a value or name that a message shows.
 #: Verbs for one value and for several; those of a rule that begins with "must be".
 DOES_NOT, IS_NOT = ("does not", "do not"), ("is not", "are not")
 

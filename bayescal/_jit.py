@@ -13,9 +13,8 @@ import numba
 def compiled(*, folder: bool = False, **options: Any) -> Callable[[Callable[..., Any]], Any]:
     """Return a decorator that compiles a function at its first call, and keeps the result on disk if possible.
 
-    With `folder`, the function calls compiled functions of other files of its folder. Then a change of any of these
-    files makes the cache invalid; numba itself looks at the file of the function only. `options` are those of
-    `numba.njit`.
+    With `folder`, a change of any file of the folder makes the cache invalid, as for a function that calls compiled
+    functions of other files; numba itself looks at the file of the function only.
     """
 
     def decorate(function: Callable[..., Any]) -> Any:
@@ -36,8 +35,7 @@ def compiled(*, folder: bool = False, **options: Any) -> Callable[[Callable[...,
 
 def _stamp(folder: Path) -> tuple[tuple[str, float, int], ...]:
     """Names, times and sizes of the files of a folder."""
-    files = ((file.name, file.stat()) for file in sorted(folder.glob("*.py")))
-    return tuple((name, about.st_mtime, about.st_size) for name, about in files)
+    return tuple((f.name, f.stat().st_mtime, f.stat().st_size) for f in sorted(folder.glob("*.py")))
 
 
 def _seal(files: Any) -> None:

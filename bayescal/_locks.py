@@ -5,11 +5,10 @@ from threading import RLock
 
 
 class ProcessLock:
-    """A lock that is held only in the process that acquired it.
+    """A lock that is held only in the process that acquired it, and that unpickling or deep-copying makes anew.
 
     A fork copies a lock but not the thread that holds it, so an ordinary lock could stay locked in the child forever.
-    This class keeps one lock per process. Unpickling or deep-copying it creates a new lock. The thread that holds the
-    lock may acquire it again, for example in a signal handler, which would otherwise wait for itself.
+    The thread that holds the lock may acquire it again, as in a signal handler, which would otherwise wait for itself.
     """
 
     def __init__(self) -> None:

@@ -13,10 +13,8 @@ from bayescal._arrays import Array
 
 #: Seconds that compiled loops need before they run: to load machine code from the disk, to import numba, to compile.
 LOAD, IMPORT, COMPILE = 0.25, 0.75, 1.75
-#: Minimum number of rows to use a compiled loop; with fewer, numpy is fast enough.
-FEW_ROWS = 5_000
-#: Values of the environment variable `BAYESCAL_COMPILE`.
-CHOICES = ("auto", "always", "never")
+FEW_ROWS = 5_000  #: Minimum number of rows to use a compiled loop; with fewer, numpy is fast enough.
+CHOICES = ("auto", "always", "never")  #: Values of the environment variable `BAYESCAL_COMPILE`.
 
 _spent: dict[tuple[object, ...], float] = {}
 
@@ -24,13 +22,9 @@ _spent: dict[tuple[object, ...], float] = {}
 def compiled(name: str, columns: Sequence[Array | None], seconds: float) -> ModuleType | None:
     """Return the compiled loops if they are worth loading for this call, otherwise None; results are the same.
 
-    `columns` are the arguments of the loop, the first with one entry per row; each combination of their types is
-    compiled separately. `seconds` is the approximate time of numpy for this call.
-
-    With "auto" in the environment variable BAYESCAL_COMPILE, a compiled loop is used once numpy has spent as many
-    seconds on the loop in this process, including this call, as the compiled one needs before it runs: `LOAD`, `IMPORT`
-    if nothing has imported numba yet, and `COMPILE` if the cache on the disk is empty. So numba is not imported for few
-    rows, and at most half of the time is lost.
+    `columns` are the arguments of the loop, `seconds` is the approximate time of numpy. With "auto" in
+    BAYESCAL_COMPILE, a loop is used once numpy has spent as many seconds on it in this process as the compiled one
+    needs before it runs. So numba is not imported for few rows, and at most half of the time is lost.
     """
     choice = _choice()
     arrays = [column for column in columns if column is not None]
@@ -66,11 +60,8 @@ def _seconds_before_it_runs() -> float:
 @cache
 def _in_cache() -> bool:
     """Whether the cache holds machine code of any loop: in the folder NUMBA_CACHE_DIR, or beside the source."""
-    package = Path(__file__).parent
-    folder, pattern = (
-        os.environ.get("NUMBA_CACHE_DIR"),
-        f"_compiled.*.py{sys.version_info[0]}{sys.version_info[1]}*.nbi",
-    )
+    package, folder = Path(__file__).parent, os.environ.get("NUMBA_CACHE_DIR")
+    pattern = f"_compiled.*.py{sys.version_info[0]}{sys.version_info[1]}*.nbi"
     files = Path(folder).glob(f"{package.name}_*/{pattern}") if folder else (package / "__pycache__").glob(pattern)
     return any(files)
 

@@ -322,9 +322,8 @@ def unknown_keyword(
 ) -> UnknownKeywordError:
     """Return the error about the keyword `word` of the function `where`, which takes the keywords `known`.
 
-    `owners` are names under which the table may know the function, `passed` arguments that were given, `call` a call
-    with the necessary arguments and no closing parenthesis, and `rest` what to add if the table has no answer.
-    `result_class` is the class of the result, and `deterministic` says that the function draws no random numbers.
+    `owners` are names under which the table may know the function, `call` is a call with the necessary arguments and no
+    closing parenthesis, and `rest` what to add if the table has no answer.
     """
     known, owners = tuple(known), owners or _owners(where, None)
     rows, hint = _rows(word, owners), ""
@@ -385,9 +384,8 @@ def _keywords_only(function: Callable[..., Any]) -> list[str]:
 def public[T: Any](thing: T) -> T:
     """Mark a public function or class, so that errors about its keywords and attributes say what may be meant.
 
-    The function accepts ``sample_weight`` for `weights`, ``y_true`` and ``y_prob`` where columns are named otherwise,
-    and scikit-learn's names of ways to choose bins; its signature is unchanged. Descriptions of shared parameters,
-    and imports of examples, are added to its docstring.
+    It accepts names of `SAME` and scikit-learn's names of ways to choose bins; its signature is unchanged. Descriptions
+    of shared parameters, and imports of examples, are added to its docstring.
     """
     return _of_class(thing) if isinstance(thing, type) else _of_function(thing)  # type: ignore[return-value]  # a T
 

@@ -34,10 +34,10 @@ def require_options(prob: Any, options: Collection[str], parameters: Collection[
     if isinstance(prob, str | list | tuple):
         one = prob if isinstance(prob, str) else prob[0] if prob else "ece"
         forms = {"estimands": [one] if isinstance(prob, str) else prob, "estimand": one}
-        hints = [
+        shown = (
             f" Estimands are `metrics({name}={quoted(form)})`." for name, form in forms.items() if name in parameters
-        ]
-        raise TypeError(f"`prob` must be a number in (0, 1), not {quoted(prob)}.{''.join(hints)}")
+        )
+        raise TypeError(f"`prob` must be a number in (0, 1), not {quoted(prob)}.{''.join(shown)}")
     if "estimands" in options and "estimand" in parameters:
         raise TypeError("`metrics` of this result takes one estimand at a time, as `estimand='ece'`: call it for each.")
     if "prefix" in options:

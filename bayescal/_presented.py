@@ -170,8 +170,7 @@ class Presented:
     #: Attributes that are numbers of the whole result, for `metrics`; those that do not exist are left out.
     _numbers: tuple[str, ...] = ()
 
-    #: Name of the quantity of the table, for `metrics`, if no key of the rows holds it.
-    _quantity_name: str = ""
+    _quantity_name: str = ""  #: Name of the quantity of the table, for `metrics`, if no key of the rows holds it.
 
     def _measured_by(self, **options: Any) -> str:
         """Return the name of the quantity of the table, for these options of the table."""

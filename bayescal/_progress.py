@@ -3,10 +3,10 @@
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import count
 from time import monotonic
 
-#: Seconds of work after which a bar appears by itself.
-SECONDS_BEFORE_BAR = 2.0
+SECONDS_BEFORE_BAR = 2.0  #: Seconds of work after which a bar appears by itself.
 
 
 @contextmanager
@@ -49,11 +49,10 @@ def _moving_bar(total: int, description: str, patience: float) -> Iterator[Calla
 
 def _lines(total: int, description: str) -> Callable[[], None]:
     """Return a function that writes a line whenever another tenth of the work is done."""
-    done = 0
+    parts = count(1)
 
     def advance() -> None:
-        nonlocal done
-        done += 1
+        done = next(parts)
         if 10 * done // total > 10 * (done - 1) // total:
             print(f"{description}: {done} of {total}", file=sys.stderr, flush=True)
 

@@ -21,22 +21,17 @@ if TYPE_CHECKING:
 JOINERS = "\u200c\u200d"
 #: Maximum number of characters of a name and of a message; longer ones are shortened in the middle.
 LONGEST_NAME, LONGEST_MESSAGE = 100, 2000
-#: A cell may hold two names with a minus sign between them.
-LONGEST_CELL = 2 * LONGEST_NAME + 3
+LONGEST_CELL = 2 * LONGEST_NAME + 3  #: A cell may hold two names with a minus sign between them.
 #: Columns of printed text: minimum, and maximum, which is also that of files and notebooks.
 NARROWEST, WIDEST = 40, 100
-#: Minimum number of terminal columns for the names in a table.
-LEAST_ROOM = 16
-#: The only non-ASCII character in a printed table.
-RULE = "\N{BOX DRAWINGS LIGHT HORIZONTAL}"
+LEAST_ROOM = 16  #: Minimum number of terminal columns for the names in a table.
+RULE = "\N{BOX DRAWINGS LIGHT HORIZONTAL}"  #: The only non-ASCII character in a printed table.
 
 
 def visible(text: object) -> str:
     r"""Escape control characters, line separators, bidirectional controls and lone surrogates as ``repr`` does.
 
-    Names of columns, classes, groups, models and files come from the user's data. An escape code in a name could
-    recolour or overwrite the terminal, a line break would split a table row, and a bidirectional override would reverse
-    the rest of the line.
+    A name from the data could otherwise recolour the terminal, split a row, or reverse the rest of the line.
 
     >>> print(visible("red: \x1b[31m, two\nlines, Grün"))
     red: \x1b[31m, two\nlines, Grün
@@ -84,13 +79,11 @@ def printable[**P](sentence: Callable[P, str]) -> Callable[P, str]:
 
 @dataclass(frozen=True)
 class Sheet:
-    """Content of a result: a sentence, its specification, a table, remarks, notes.
+    """Content of a result, with control characters escaped and very long texts shortened; see `visible` and `cut`.
 
     Printing shows the headline, the question, the table and the remarks: what these data show, of what, and what they
     warn of. The details are the notes and the specification: what holds for any data (definitions of columns, origin of
     intervals), estimates for comparison, and the probabilities of sub-models. Pages and documents contain both.
-
-    Control characters are escaped and very long texts are shortened; see `visible` and `cut`.
     """
 
     sentence: str  # the result in words
@@ -104,6 +97,7 @@ class Sheet:
     question: str = ""  # second line of the printed result: quantity, bins, rows and model
 
     def __post_init__(self) -> None:
+        question = self.question[:1].upper() + self.question[1:]
         shown = {
             "sentence": printed(self.sentence),
             "spec": printed(self.spec),
@@ -112,9 +106,7 @@ class Sheet:
             "remarks": tuple(map(printed, self.remarks)),
             "notes": tuple(map(printed, self.notes)),
             "headline": printed(self.headline or self.sentence),
-            "question": printed(
-                self.question[:1].upper() + self.question[1:].removesuffix(".") + "." * bool(self.question)
-            ),
+            "question": printed(question and f"{question.removesuffix('.')}."),
         }
         for field, value in shown.items():
             object.__setattr__(self, field, value)
@@ -158,10 +150,9 @@ def decimals(width: float, least: int = 3) -> int:
 
 
 def places(*values: float, least: int = 3) -> int:
-    """Return the number of decimals of numbers that are shown together: `least` for ordinary numbers.
+    """Return the number of decimals of numbers that are shown together: `least`, but four digits of tiny numbers.
 
-    More if it would show fewer than two significant digits of the largest absolute value: then four digits of it are
-    shown, with at most `least` + 9 decimals. NaN and infinite values do not count.
+    These have fewer than two significant digits otherwise, and at most `least` + 9 decimals; only finite values count.
 
     >>> places(0.0004, 0.021), places(0.0004, 0.0021), places(0.00003)
     (3, 6, 8)
@@ -197,8 +188,6 @@ def probability(value: float) -> str:
 
 def wrapped(text: str, width: int) -> str:
     r"""Wrap a name after spaces, underscores, slashes and hyphens; shorten words that are longer than a line.
-
-    A `width` below 6 characters counts as 6.
 
     >>> wrapped("logistic_regression_l2 calibrated", 12).split("\n")
     ['logistic_', 'regression_', 'l2', 'calibrated']
@@ -249,37 +238,28 @@ def text(sheet: Sheet, width: int | None = None) -> str:
     width = page_width() if width is None else width
     buffer = io.StringIO()
     # in a notebook, rich would display the table instead of writing it to the buffer
-    console = Console(
-        file=buffer, width=width, color_system=None, force_terminal=False, force_jupyter=False, legacy_windows=False
-    )
+    plain: dict[str, Any] = {"color_system": None, "force_terminal": False, "legacy_windows": False}
+    console = Console(file=buffer, width=width, force_jupyter=False, **plain)
     for part in (sheet.above, sheet):
         if part is not None:
             console.print(table(part, width), crop=False)
     grid = "\n".join(line.rstrip() for line in buffer.getvalue().splitlines()).strip("\n").replace("\n\n\n", "\n\n")
-    if not _stdout_has(RULE):
+    try:
+        RULE.encode(getattr(sys.stdout, "encoding", None) or "utf-8")  # on Windows it may be cp1252
+    except (UnicodeEncodeError, LookupError):
         grid = grid.replace(RULE, "-")
     head = [line for line in (sheet.headline, sheet.question) if line]
     parts = [_filled(head, width), grid, _filled(sheet.remarks, width)]
     return "\n\n".join(part for part in parts if part)
 
 
-def details_text(sheet: Sheet, width: int | None = None) -> str:
+def details_text(sheet: Sheet) -> str:
     """Render the notes as plain text, and the specification on one line."""
-    notes = _filled(sheet.notes, page_width() if width is None else width)
-    return "\n\n".join(part for part in (notes, sheet.spec) if part)
+    return "\n\n".join(part for part in (_filled(sheet.notes, page_width()), sheet.spec) if part)
 
 
 def _filled(lines: Sequence[str], width: int) -> str:
     return "\n".join(textwrap.fill(line, width, break_on_hyphens=False) for line in lines)
-
-
-def _stdout_has(character: str) -> bool:
-    """Return whether stdout can encode a character; on Windows its encoding may be cp1252."""
-    try:
-        character.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
-    except (UnicodeEncodeError, LookupError):
-        return False
-    return True
 
 
 def html(sheet: Sheet) -> str:
@@ -293,10 +273,7 @@ def details_html(sheet: Sheet) -> str:
 
 
 def filled(template: str, **values: Any) -> str:
-    r"""Fill a jinja2 template: the only function that puts text into HTML.
-
-    Control characters of every inserted text are escaped as by `visible`, and then the characters with a meaning in
-    HTML. Only `markupsafe.Markup`, which the package itself has written, is inserted unchanged.
+    r"""Fill a jinja2 template: the only function that puts text into HTML, escaped but for `markupsafe.Markup`.
 
     >>> print(filled("<p>{{ name }}</p>", name="<b>\x1b[31m"))
     <p>&lt;b&gt;\x1b[31m</p>

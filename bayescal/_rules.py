@@ -18,8 +18,7 @@ from bayescal._invalid import DOES_NOT, InvalidRows, invalid
 OVERSHOOT = 1e-6
 #: Rows of a probability matrix sum to 1 within this, by the size of a float in bytes; float16 has three digits.
 ROW_SUM_TOLERANCE = {2: 2e-2, 4: 1e-3, 8: 1e-3}
-#: Sums of squared weights must stay far inside float64, so that batches can be added.
-LARGEST_WEIGHT = 1e140
+LARGEST_WEIGHT = 1e140  #: Sums of squared weights must stay far inside float64, so that batches can be added.
 
 
 @dataclass(frozen=True)
@@ -98,8 +97,7 @@ def row_sum_tolerance(dtype: Any) -> float:
     return ROW_SUM_TOLERANCE.get(np.dtype(dtype).itemsize, 1e-3)
 
 
-#: Advice for logits.
-LOGITS = "Logits? Pass `logits=True`."
+LOGITS = "Logits? Pass `logits=True`."  #: Advice for logits.
 
 
 def both_logarithms(as_probabilities: str, as_log_odds: str = "`logits=True`") -> str:
@@ -133,8 +131,7 @@ def divide_hint(name: str | None, deviation: float) -> str:
 
 #: Labels that mark rows to be left out: of programs for text and for images, and of tables.
 IGNORED_LABELS = (-100, 255, -1)
-#: Maximum number of distinct values that are taken as partial credit rather than as real numbers.
-FEW_VALUES = 10
+FEW_VALUES = 10  #: Maximum number of distinct values that are taken as partial credit rather than as real numbers.
 RESPONSES = "`bayescal.cumulative.subpopulation` takes real responses, and compares a group with all rows."
 
 

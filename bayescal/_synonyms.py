@@ -64,8 +64,7 @@ TOPIC_CALLS = {
 }  # fmt: skip
 #: Topics with rows for which other functions give wrong numbers: a target without labels, and right-censored rows.
 OTHER_ROWS = ("shift", "survival")
-#: What functions take as options of a model.
-OPTIONS = {"model", "alpha", "draws", "rng"}
+OPTIONS = {"model", "alpha", "draws", "rng"}  #: What functions take as options of a model.
 #: Draws of the main quantity of results, and statistics of draws with their names elsewhere.
 DRAWS = {
     "Evaluation": "result.ece", "ClasswiseEvaluation": "result.ece", "GroupedEvaluation": "result.overall.ece",
@@ -480,8 +479,7 @@ CALLS = {
         for name in ("slope", "zoom")
     },
     "CalibrationMonitor.evidence": "A reference is `reference=(start, end)`.",
-    "shift.evidence": "Labels of the target are not used.",
-    "shift.class_priors": "Labels of the target are not used.",
-    "shift.label": "Labels of the target are not used.",
-    "shift.covariate": "Labels of the target are not used.",
+    **dict.fromkeys(
+        ("shift.evidence", "shift.class_priors", "shift.label", "shift.covariate"), "Labels of the target are not used."
+    ),
 }

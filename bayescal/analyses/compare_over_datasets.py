@@ -16,8 +16,7 @@ from bayescal.results.joint import ROPE, checked_rope
 from bayescal.results.over_datasets import ComparisonOverDatasets
 from bayescal.stats.contract import Counts
 
-#: Default scale of the prior of the standard deviation between data sets, in units of the rope.
-SPREAD_OF_ROPE = 5.0
+SPREAD_OF_ROPE = 5.0  #: Default scale of the prior of the standard deviation between data sets, in units of the rope.
 #: Arguments of `compare` with one value per row, which differ between data sets.
 OF_ROWS = ("weights", "cluster", "by")
 
@@ -195,8 +194,5 @@ def _different_rows(comparisons: Mapping[str, Comparison]) -> None:
 
 def _equal(one: Counts, other: Counts) -> bool:
     """Whether two counts are those of the same rows."""
-    return (
-        np.array_equal(one.n, other.n)
-        and np.array_equal(one.effective_k, other.effective_k)
-        and np.array_equal(one.mean_confidence, other.mean_confidence, equal_nan=True)
-    )
+    same = np.array_equal(one.n, other.n) and np.array_equal(one.effective_k, other.effective_k)
+    return same and np.array_equal(one.mean_confidence, other.mean_confidence, equal_nan=True)

@@ -77,22 +77,20 @@ class ClassifierRows:
             twice = next(name for name in names if names.count(name) > 1)
             raise ValueError(f"`by` must have labels that print differently; several groups are called {twice!r}.")
         parts = zip(*(groups.split(rows) for rows in self.rows.values()), strict=True)
-        return {
-            name: ClassifierRows(
-                dict(zip(self.rows, part, strict=True)), None if self.clusters is None else self.clusters.take(numbers)
-            )
-            for name, part, numbers in zip(names, parts, groups.rows(), strict=True)
-        }
+        named = {}
+        for name, part, numbers in zip(names, parts, groups.rows(), strict=True):
+            clusters = None if self.clusters is None else self.clusters.take(numbers)
+            named[name] = ClassifierRows(dict(zip(self.rows, part, strict=True)), clusters)
+        return named
 
     def compare(
         self, *, bins: Sequence[Any], rope: float, rng: Any, binning: str = "equal-width", **arguments: Any
     ) -> Comparison:
         """Compare the classifiers, given the bins of each, and how a number of bins becomes edges."""
         rows = list(self.rows.values())
-        counts = [
-            count_rows(p, of_this, binning, ranked=True, clusters=self.clusters)
-            for p, of_this in zip(rows, bins, strict=True)
-        ]
+        each = zip(rows, bins, strict=True)
+        how: dict[str, Any] = {"ranked": True, "clusters": self.clusters}
+        counts = [count_rows(p, of_this, binning, **how) for p, of_this in each]
         pairs = {
             (i, j): PairedCounts.from_predictions(rows[i], rows[j], counts[i], counts[j], clusters=self.clusters)
             for i, j in combinations(range(len(rows)), 2)
@@ -119,10 +117,7 @@ def compared(
 def several_named(
     name: str, value: Any, kind: str = "classifiers", like: str = "{'A': ..., 'B': ...}", one: str = "", other: str = ""
 ) -> list[str]:
-    """Return the names of a mapping, at least two strings; `one` and `other` are remedies for one, for other keys.
-
-    `kind` and `like` are what it holds, in words and as an example.
-    """
+    """Return the names of a mapping, at least two strings; `one` and `other` are remedies for one, for other keys."""
     if not isinstance(value, Mapping):
         raise TypeError(f"`{name}` must be a mapping from names of {kind}, like {like}; not {type(value).__name__}.")
     if len(value) < 2:

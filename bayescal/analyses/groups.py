@@ -39,8 +39,7 @@ from bayescal.stats.contract import Counts, require_counts, total_of
 #: Ways of pooling, and the default.
 NONE, PARTIAL, TOTAL = "none", "partial", "complete"
 POOLINGS = (NONE, PARTIAL, TOTAL)
-#: The model that gives the curve of all rows.
-MODEL = "shrinkage"
+MODEL = "shrinkage"  #: The model that gives the curve of all rows.
 
 
 def checked_pooling(pooling: Any, *, groups: bool, model: str = MODEL) -> str:
@@ -61,10 +60,7 @@ def checked_pooling(pooling: Any, *, groups: bool, model: str = MODEL) -> str:
 def evaluate_pooled(
     labels: Sequence[Any], counts: list[Counts], whole: Evaluation, pooling: str, rng: Generator, progress: bool | None
 ) -> tuple[dict[Any, Evaluation], int]:
-    """Evaluate groups jointly: one evaluation per group, with joint draws, and the seed of the draws.
-
-    `pooling` is "partial" or "complete". The draws of `whole`, from the shrinkage model, are of the common curve.
-    """
+    """Evaluate groups jointly, by partial or complete pooling; also return the seed of their joint draws."""
     if not whole.counts.occupied.any():
         raise ValueError(f"`pooling={pooling!r}` needs at least one group with rows; all groups are empty.")
     n_draws, used = len(whole.bin_draws), whole.counts.occupied
@@ -143,8 +139,7 @@ def evaluate_groups(
 ) -> GroupedEvaluation:
     """Evaluate groups from their counts, and all rows from `overall`; no row belongs to two groups.
 
-    `counts` are on the same bins, in the order of `labels`; a lazy iterable is read only after the check that the draws
-    of all groups fit into memory (ValueError). `name` is that of the grouping, such as "site".
+    `counts`, in the order of `labels`, may be lazy: they are read after the check that all draws fit into memory.
     """
     pooling = checked_pooling(pooling, groups=True, model=arguments.get("model", DEFAULT_MODEL))
     if pooling != NONE and clusters_of(overall) is not None:

@@ -30,8 +30,7 @@ MODELS: dict[str, Callable[..., Posterior]] = {
     "dirichlet": dirichlet_posterior,
 }
 DEFAULT_MODEL = "shrinkage"
-#: Maximum of draws times bins: 0.8 GB for each of mass, accuracy and confidence.
-MOST_DRAWN = 100_000_000
+MOST_DRAWN = 100_000_000  #: Maximum of draws times bins: 0.8 GB for each of mass, accuracy and confidence.
 #: Bins of the counts by which mistakes in the arguments are recognised; with so many, no row is sorted for the AUC.
 REMARK_BINS = 1000
 

@@ -17,8 +17,7 @@ from bayescal.posterior.shrinkage.independent.drift import LEVERAGE_FLOOR
 from bayescal.posterior.shrinkage.model import shrinkage_posterior
 from bayescal.stats.log_odds import logit
 
-#: Sub-model of the shrinkage prior whose bins lie on a logistic curve.
-DRIFT = "logistic"
+DRIFT = "logistic"  #: Sub-model of the shrinkage prior whose bins lie on a logistic curve.
 
 
 def _read(y_prob: Any, y_true: Any, weights: Any) -> Predictions:
@@ -49,8 +48,7 @@ def _require_both_outcomes(rows: Predictions) -> None:
 class _Recalibration:
     """Base of both transformers: reads columns, and has the methods that scikit-learn calls."""
 
-    #: Parameters of the constructor.
-    _parameters: ClassVar[tuple[str, ...]] = ()
+    _parameters: ClassVar[tuple[str, ...]] = ()  #: Parameters of the constructor.
     #: An attribute that `fit` sets.
     _fitted: ClassVar[str]
 

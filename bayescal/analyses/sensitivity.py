@@ -20,10 +20,8 @@ from bayescal.results.sensitivity import DEFAULT, BinSensitivity, ModelChoice, M
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import FROM_ROWS, MOST_BINS, OF_NUMBER, Bins, equal_width_edges, equalised, make_bins
 
-#: Numbers of bins that are common in the literature.
-NUMBERS = (5, 10, 15, 20, 30, 50)
-#: Ways to choose edges that are compared by default.
-WAYS = ("equal-width", "equal-mass")
+NUMBERS = (5, 10, 15, 20, 30, 50)  #: Numbers of bins that are common in the literature.
+WAYS = ("equal-width", "equal-mass")  #: Ways to choose edges that are compared by default.
 
 
 @public

@@ -117,9 +117,8 @@ def named_columns(
 ) -> dict[str, ModelColumns]:
     """Return the columns of one or several classifiers, by name, from one file or from one file per classifier.
 
-    `texts` are the values of `option` ("prob", "prob-prefix" or "confidence"), ``COLUMN`` or ``NAME=COLUMN``; `labels`
-    are columns of labels, of which one stands for all. `key` is the column that matches the rows of several files.
-    Raise ValueError if numbers of files and columns do not match, or two classifiers have the same name.
+    `texts` are the values of `option`, ``COLUMN`` or ``NAME=COLUMN``, and `labels` columns, of which one stands for
+    all.
     """
     sources = _sources(files, key)
     n_classifiers = _count_classifiers(option, len(sources), len(texts), len(labels))

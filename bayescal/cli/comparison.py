@@ -29,8 +29,7 @@ from bayescal.report.page import page
 from bayescal.results.comparison import Comparison
 from bayescal.results.over_datasets import ComparisonOverDatasets
 
-#: Longer pairs of names are printed on two lines: the columns of numbers leave this much of 80.
-PAIR = 24
+PAIR = 24  #: Longer pairs of names are printed on two lines: the columns of numbers leave this much of 80.
 
 
 @dataclass(frozen=True)
@@ -145,9 +144,8 @@ def difference_sheet(comparison: Comparison, estimand: Estimand) -> _render.Shee
     """Return the sentence, the table of differences and the meaning of its columns."""
     rows = _lines(tables.difference_rows(comparison, estimand))
     key = tables.difference_key(comparison, estimand, " (--rope)")
-    return _render.Sheet(
-        comparison.sentence(PROB, estimand=estimand), "", ("1st - 2nd", *tables.DIFFERENCES), rows, notes=[key]
-    )
+    sentence, header = comparison.sentence(PROB, estimand=estimand), ("1st - 2nd", *tables.DIFFERENCES)
+    return _render.Sheet(sentence, "", header, rows, notes=[key])
 
 
 def _lines(pairs: Sequence[tuple[str, str, list[str]]]) -> list[list[str]]:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +23,7 @@ from bayescal.stats.classwise import ClasswiseCounts
 from bayescal.stats.files import COUNTING, EDGES, Counting, Progress, count_classes_of_stream, count_stream
 from bayescal.stats.stored import SavedCounts, kind_of, load_counts
 
-#: Words for the passes over a file.
-STEPS = {COUNTING: "Counting", EDGES: "Edges of bins"}
+STEPS = {COUNTING: "Counting", EDGES: "Edges of bins"}  #: Words for the passes over a file.
 
 
 class Bars:
@@ -47,12 +47,8 @@ class Bars:
         from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
         self.close()
-        columns = (
-            TextColumn("{task.description}", markup=False),
-            BarColumn(),
-            TextColumn("{task.fields[so_far]}", markup=False),
-            TimeRemainingColumn(),
-        )
+        text = partial(TextColumn, markup=False)
+        columns = text("{task.description}"), BarColumn(), text("{task.fields[so_far]}"), TimeRemainingColumn()
         screen = console(stderr=True)
         self._bar = Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal)
         self._task = self._bar.add_task(f"{STEPS[at.step]} '{_render.name(self._file)}'", total=at.about, so_far="")
@@ -110,9 +106,8 @@ class CountedFiles(Result):
         """Print the number of rows, the target and the bins."""
         _note_copies(self.parts, self.files)
         files = f"{len(self.files)} file{'s' * (len(self.files) > 1)}"
-        screen.print(
-            f"{self.total.n_rows:,} rows of {files}: target {kind_of(self.total).described(self.total)}", soft_wrap=True
-        )
+        target = kind_of(self.total).described(self.total)
+        screen.print(f"{self.total.n_rows:,} rows of {files}: target {target}", soft_wrap=True)
 
 
 def count_files(files: Sequence[Path], options: ColumnOptions, question: CountQuestionOptions) -> CountedFiles:

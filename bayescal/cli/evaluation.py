@@ -106,9 +106,8 @@ def _named(estimands: list[Estimand] | None) -> dict[str, Any]:
 
 
 def _evaluate_counted(file: Path, options: ColumnOptions, *records: Options) -> EvaluatedFile:
-    of_rows = {
-        name: value for name, value in given_in(*records).items() if name in ("by", "pooling", "target", "binning")
-    }
+    only_rows = ("by", "pooling", "target", "binning")
+    of_rows = {name: value for name, value in given_in(*records).items() if name in only_rows}
     refuse(options.given() | of_rows, "with a file of counts, only with rows")
     keywords = keywords_of(evaluate_counts, *records)
     names, counts = keywords.pop("estimand", None), read_counts(file, keywords.pop("bins", None))

@@ -16,8 +16,7 @@ from bayescal.estimands.registry import as_scalar
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.over_datasets import ComparisonOverDatasets
 
-#: Default of --assurance.
-ASSURANCE = 0.9
+ASSURANCE = 0.9  #: Default of --assurance.
 
 
 @dataclass(frozen=True)

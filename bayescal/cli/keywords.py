@@ -23,9 +23,8 @@ def keywords_of(function: Callable[..., Any], *records: Options) -> dict[str, An
     values = given_in(*records)
     if "seed" in values:
         values["rng"] = values.pop("seed")
-    return defaults_of(function) | {
-        name: PARSERS[name](value) if name in PARSERS else value for name, value in values.items()
-    }
+    parsed = {name: PARSERS[name](value) if name in PARSERS else value for name, value in values.items()}
+    return defaults_of(function) | parsed
 
 
 def model_keywords(keywords: Mapping[str, Any]) -> dict[str, Any]:

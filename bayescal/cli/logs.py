@@ -35,8 +35,7 @@ FORMATS: dict[str, tuple[Callable[..., Answers], str, tuple[str, ...]]] = {
     "json-lines": (json_lines, "correct", ("pattern", "percent", "partial", "abstained", "abstain")),
 }
 JSON_LINES = "json-lines"
-#: Suffixes of tables, which may be followed by that of a compression.
-TABLES = {".csv", ".tsv", ".parquet", ".xlsx"}
+TABLES = {".csv", ".tsv", ".parquet", ".xlsx"}  #: Suffixes of tables, which may be followed by that of a compression.
 #: A remedy of `matched`, and that of the command line.
 LEAVE_OUT = ("Pass `unmatched='drop'` to leave them out.", "Pass --abstain drop to leave them and missing answers out.")
 
@@ -166,9 +165,8 @@ def _evaluate_logs(
 def _evaluate_several(files: Sequence[Path], options: cli.ColumnOptions, *records: cli.Options) -> EvaluatedFile:
     """Evaluate the rows of several files; each file is a group, unless a column names them."""
     paths = [file.resolve() for file in files]
-    if (
-        twice := next((file for file, path in zip(files, paths, strict=True) if paths.count(path) > 1), None)
-    ) is not None:
+    twice = next((file for file, path in zip(files, paths, strict=True) if paths.count(path) > 1), None)
+    if twice is not None:
         raise ValueError(f"FILE must be different files; '{twice}' is named {paths.count(twice.resolve())} times.")
     columns, keywords = columns_of(options), keywords_of(evaluate, *records) | {"logits": options.logits}
     by = keywords.pop("by")
@@ -181,9 +179,8 @@ def _evaluate_several(files: Sequence[Path], options: cli.ColumnOptions, *record
             parts.append(columns.open(file, by).read())
             if parts[-1].classes != parts[0].classes:
                 raise ValueError(f"all files must have the same classes; the first has {parts[0].classes}.")
-    labels = [
-        log.group if by else np.full(len(log.y_true), name) for log, name in zip(parts, file_names(files), strict=True)
-    ]
+    named = zip(parts, file_names(files), strict=True)
+    labels = [part.group if by else np.full(len(part.y_true), name) for part, name in named]
     groups = group_column(by or "file", _joined(labels).astype(object), keywords)
     per_row = {name: _joined([getattr(part, name) for part in parts]) for name in ("weights", "cluster")}
     rows = {"y_true": _joined([each.y_true for each in parts]), "y_prob": _joined([each.y_prob for each in parts])}
@@ -217,9 +214,8 @@ def _compare_logs(
     if target not in (None, "confidence"):
         raise ValueError(f"--target must be confidence for logs, not {target}.")
     if lines and not columns.key:
-        raise ValueError(
-            "JSON lines of several models need --key, the path of the question, which matches their lines."
-        )
+        how = "the path of the question, which matches their lines"
+        raise ValueError(f"JSON lines of several models need --key, {how}.")
     named = {} if lines else _of_models(files, columns, logs)
     for file, name in zip(files, file_names(files), strict=True) if not named else ():
         answers = read_answers(file, columns, logs, by if lines else None)

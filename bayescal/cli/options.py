@@ -100,8 +100,7 @@ CompareFiles = Annotated[
 
 # columns
 
-#: Value of an option that may name a classifier.
-NAMED_COLUMN = "COLUMN or NAME=COLUMN"
+NAMED_COLUMN = "COLUMN or NAME=COLUMN"  #: Value of an option that may name a classifier.
 _PER_CLASSIFIER = "Repeat the option for each classifier in a file."
 LABEL = partial(column, "True labels: 0/1, true/false, or class numbers.")
 WEIGHTS = partial(column, "Importance weights, >= 0.")
@@ -175,35 +174,35 @@ class GroupOptions(Options):
     )
 
 
+def of_logs(help_text: str, metavar: str = "NAME") -> Any:
+    """Return an option about logs of language models."""
+    return option(LOGS, metavar, help_text)
+
+
 @dataclass(frozen=True)
 class LogOptions(Options):
     """Logs of language models, whose answers may be missing."""
 
-    format: str | None = option(
-        LOGS,
-        "NAME",
+    format: str | None = of_logs(
         "lm-eval (files samples_*.jsonl, and folders with them), inspect (.eval, .json), or json-lines, "
         "which is the default with the options below. --correct is then the score, --confidence a path, --by the path "
         "of the subject; each subject is a group. With lm-eval and inspect, the answers to a question in several "
-        "epochs are a cluster; with json-lines, --cluster names it.",
+        "epochs are a cluster; with json-lines, --cluster names it."
     )
-    filter: str | None = option(LOGS, "NAME", "With lm-eval: the filter of the answers.")
-    pattern: str | None = option(
-        LOGS,
+    filter: str | None = of_logs("With lm-eval: the filter of the answers.")
+    pattern: str | None = of_logs(
+        "The confidence in a text; its first group is the number. Default: the number after the word 'confidence', as "
+        "in 'Confidence: 90%'.",
         "REGEX",
-        "The confidence in a text; its first group is the number. Default: the number after the word "
-        "'confidence', as in 'Confidence: 90%'.",
     )
     percent: bool = flag(LOGS, "--percent", "Confidences without a percent sign are percentages.")
-    partial: str | None = option(LOGS, "NAME", "How partial credit counts: refuse (default), wrong or right.")
-    abstained: list[str] | None = option(
-        LOGS, "GRADE", "Grade of an answer that abstains; N by default. Repeat for several."
+    partial: str | None = of_logs("How partial credit counts: refuse (default), wrong or right.")
+    abstained: list[str] | None = of_logs(
+        "Grade of an answer that abstains; N by default. Repeat for several.", "GRADE"
     )
-    abstain: str | None = option(
-        LOGS,
-        "NAME",
+    abstain: str | None = of_logs(
         "Treatment of missing answers (no grade or no confidence): refuse (default), drop or wrong. "
-        "`compare` with drop also leaves out questions that not all models answered. A note counts them.",
+        "`compare` with drop also leaves out questions that not all models answered. A note counts them."
     )
 
 
@@ -217,23 +216,27 @@ _CONFIDENCE = (
 )
 BINS_TEXT = "Number of bins, or their edges as in 0,0.5,0.9,1. The ECE depends on the bins."
 BINS_VALUES = "NUMBER or EDGES"
-TARGET = partial(option, QUESTION, "NAME", f"{_EVENT} {_TOP_LABEL} {_CLASSWISE} {_CONFIDENCE}")
+
+
+def of_question(help_text: str, metavar: str = "NAME", **rules: Any) -> Any:
+    """Return an option about the question."""
+    return option(QUESTION, metavar, help_text, **rules)
+
+
+TARGET = partial(of_question, f"{_EVENT} {_TOP_LABEL} {_CLASSWISE} {_CONFIDENCE}")
 BINS = partial(option, QUESTION, BINS_VALUES, BINS_TEXT)
 BINNING = partial(
-    option,
-    QUESTION,
-    "NAME",
+    of_question,
     "How a number of bins becomes edges: equal-width, equal-mass or equal-effective-mass. "
     "[bold]values[/]: one bin for each distinct probability, at most 101.",
 )
 
 
 ESTIMAND = partial(
-    option,
-    QUESTION,
+    of_question,
+    "Quantities of the table, separated by commas, such as ece,auc,brier_score; or give the option several times. By "
+    "default all errors of calibration, and the accuracy of predictions.",
     "NAMES",
-    "Quantities of the table, separated by commas, such as ece,auc,brier_score; or give "
-    "the option several times. By default all errors of calibration, and the accuracy of predictions.",
 )
 
 
@@ -255,11 +258,10 @@ class CompareQuestionOptions(Options):
         "Column that names the data set of each row, such as its hospital: compares over these data sets."
     )
     estimand: str = option(QUESTION, "NAME", "Quantity to compare.", default="ece")
-    rope: float | None = option(
-        QUESTION,
+    rope: float | None = of_question(
+        "Region of practical equivalence, in units of the estimand: classifiers that differ by at most this much "
+        "count as equal.",
         "NUMBER",
-        "Region of practical equivalence, in units of the estimand: classifiers that differ by at "
-        "most this much count as equal.",
         parser=number,
     )
     target: str | None = option(QUESTION, "NAME", f"{_EVENT} {_TOP_LABEL} {_CONFIDENCE}")
@@ -282,12 +284,9 @@ class CountQuestionOptions(Options):
 # requirements, for continuous integration
 
 _UNMET = "If not, the exit code is 1."
+required = partial(option, REQUIREMENT, parser=number)  #: A number that a requirement needs.
 ASSURANCE = partial(
-    option,
-    REQUIREMENT,
-    "SHARE",
-    "Required posterior probability of the statement, between 0 and 1. [dim]\\[default: 0.9][/]",
-    parser=number,
+    required, "SHARE", "Required posterior probability of the statement, between 0 and 1. [dim]\\[default: 0.9][/]"
 )
 
 
@@ -295,17 +294,12 @@ ASSURANCE = partial(
 class GateOptions(Options):
     """The limit of a quantity that a report must keep."""
 
-    require_below: float | None = option(
-        REQUIREMENT,
+    require_below: float | None = required(
         "LIMIT",
         f"The ECE, or the quantity of --estimand, must be below this limit, in each group, class or file. {_UNMET}",
-        parser=number,
     )
-    require_above: float | None = option(
-        REQUIREMENT,
-        "LIMIT",
-        "As --require-below, for quantities whose larger values are better: they must be above this limit.",
-        parser=number,
+    require_above: float | None = required(
+        "LIMIT", "As --require-below, for quantities whose larger values are better: they must be above this limit."
     )
     assurance: float | None = ASSURANCE()
 
@@ -314,13 +308,10 @@ class GateOptions(Options):
 class CompareGateOptions(Options):
     """The difference by which classifiers may be worse than the first."""
 
-    require_no_worse: float | None = option(
-        REQUIREMENT,
+    require_no_worse: float | None = required(
         "ROPE",
-        "Each later classifier must be worse than the first by at most this difference, in units "
-        "of the estimand; "
+        "Each later classifier must be worse than the first by at most this difference, in units of the estimand; "
         f"with --by, in the mean over data sets. {_UNMET}",
-        parser=number,
     )
     assurance: float | None = ASSURANCE()
 

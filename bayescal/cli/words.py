@@ -174,9 +174,8 @@ def translated(
 ) -> str:
     """Write a message of the library with options for arguments, and lines of the file for indices.
 
-    Errors and warnings about invalid rows carry a record, from which the message is written; in other messages,
-    arguments stand between backticks. `rows` were given to the library, `others` are rows of other files by argument,
-    and `called` has names of the arguments that hold rows, as in ``{"y_prob": "column 'probability'"}``.
+    `rows` were given to the library, `others` are rows of other files by argument, and `called` has names of the
+    arguments that hold rows, as in ``{"y_prob": "column 'probability'"}``.
     """
     from bayescal._invalid import InvalidRows, RoundingWarning  # loads numpy, which `--help` does not need
 

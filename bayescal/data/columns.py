@@ -13,17 +13,14 @@ from bayescal._invalid import AllZero, InvalidRows, quoted
 from bayescal.data.frames import to_array
 from bayescal.data.reading import RowSums
 
-#: Maximum number of classes that a message lists.
-SHOWN_CLASSES = 10
+SHOWN_CLASSES = 10  #: Maximum number of classes that a message lists.
 
-#: Weights up to this number, and down to its inverse, are not divided by a power of two.
-SAFE_WEIGHT = 2.0**100
+SAFE_WEIGHT = 2.0**100  #: Weights up to this number, and down to its inverse, are not divided by a power of two.
 #: Least ratio of a positive weight to the largest one, for results that need squared weights of single rows.
 LEAST_RATIO = 1e-60
 #: What to pass as a column that says whether an event happened.
 EVENT = "Pass whether the event happened, as in `y_true == label`."
-#: What to pass in place of logits.
-EXPIT = "`scipy.special.expit`"
+EXPIT = "`scipy.special.expit`"  #: What to pass in place of logits.
 PROBABILITIES = "Logits? Pass probabilities, as in `scipy.special.expit(logits)`."
 OF_CLASSES = "Logits? Pass probabilities, as in `scipy.special.softmax(logits, axis=1)`."
 
@@ -100,11 +97,9 @@ def numbers(name: str, array: Array) -> Array:
         first = str(array.flat[0])
         hint = _checks.of_percentages(first) or "Convert them to float first."
         raise TypeError(f"{rule} strings, such as {quoted(first)}. {hint}")
-    hint = (
-        "Hard predictions? Pass probabilities, or `.astype(float)`."
-        if array.dtype.kind == "b"
-        else "Convert it to float first."
-    )
+    hint = "Convert it to float first."
+    if array.dtype.kind == "b":
+        hint = "Hard predictions? Pass probabilities, or `.astype(float)`."
     raise TypeError(f"{rule} dtype {array.dtype}. {hint}")
 
 
@@ -162,9 +157,8 @@ def class_numbers(name: str, labels: Array, classes: Sequence[Any], source: str 
     number = order[position]
     unknown = names[number] != labels
     if unknown.any():
-        shown = f"{quoted(names.tolist()[:SHOWN_CLASSES])}" + (
-            f", ... ({len(names)} labels)" if len(names) > SHOWN_CLASSES else ""
-        )
+        more = f", ... ({len(names)} labels)" if len(names) > SHOWN_CLASSES else ""
+        shown = f"{quoted(names.tolist()[:SHOWN_CLASSES])}{more}"
         if names.dtype.kind in "iuf" and np.array_equal(names, np.arange(len(names))):  # class numbers
             hint = _rules.ignored_hint(name, labels, len(names) - 1) or hint
         _checks.refuse(name, f"must be labels from {source} {shown}", unknown, labels, hint=hint)

@@ -120,11 +120,10 @@ def names_of_columns(argument: str, columns: Any) -> list[str]:
 
 
 def answers_of(frame: Any, query: Callable[[Any], Any], columns: list[str]) -> list[dict[str, list[Any]]]:
-    """Run a query whose result is small; results for parts of the rows can be added.
+    """Run a picklable query whose result is small; results for parts of the rows, as Python objects, can be added.
 
-    `query` maps a frame to a small frame and is picklable, for the workers of dask; `columns` are those that it reads.
-    Each result holds the values of each column as Python objects: one result for a lazy engine, which chooses its own
-    batches, and one per `CHUNK` rows for a frame in memory.
+    There is one result for a lazy engine, which chooses its own batches, and one per `CHUNK` rows for a frame in
+    memory.
     """
     if isinstance(frame, Partitions):
         return [frame.answer(query, columns)]

@@ -13,11 +13,9 @@ from bayescal._arrays import Array, Bools
 from bayescal._invalid import invalid, quoted
 from bayescal._meant import several_classifiers
 
-#: Maximum number of dimensions of a numpy array.
-MOST_DIMENSIONS = 64
+MOST_DIMENSIONS = 64  #: Maximum number of dimensions of a numpy array.
 
-#: From here on, float64 does not represent every integer: 2^53 + 1 becomes 2^53.
-SKIPS_INTEGERS = 2**53
+SKIPS_INTEGERS = 2**53  #: From here on, float64 does not represent every integer: 2^53 + 1 becomes 2^53.
 
 
 def to_array(name: str, values: Any) -> Array:
@@ -373,11 +371,9 @@ def _refuse(first: str, index: Any, second: str, other: Any, bad: Bools, reorder
     at = int(np.argmax(bad))
     count = f"{np.count_nonzero(bad)} of {len(bad)}"
     where = f"first at position {at}: {_quoted(other[at])}, not {_quoted(index[at])}"
-    difference = (
-        f"the labels are the same, but {count} are in other positions, {where}"
-        if reordered
-        else f"{count} labels differ, {where}"
-    )
+    difference = f"{count} labels differ, {where}"
+    if reordered:
+        difference = f"the labels are the same, but {count} are in other positions, {where}"
     hint = f"Align them, as in `{second}.loc[{first}.index]`." if reordered and unique else "Make the indexes equal."
     raise ValueError(
         f"`{second}` must have the index of `{first}`: {difference}. Values are combined by position. {hint} If the "

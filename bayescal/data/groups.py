@@ -19,8 +19,7 @@ from bayescal.data.frames import all_categories, columns_of, ordered_categories
 from bayescal.data.predictions import Predictions
 from bayescal.data.reading import Reading
 
-#: Name of the column of labels if it has none.
-UNNAMED = "group"
+UNNAMED = "group"  #: Name of the column of labels if it has none.
 #: A column with more distinct non-integer numbers than this is a measurement and does not define groups.
 MOST_FRACTIONS = 30
 #: Numbers as text: decimal numbers, and integers as `str` writes them.
@@ -220,15 +219,12 @@ def _distinct(labels: Array) -> tuple[list[Any], Ints]:
         of_row = np.fromiter((first_seen.setdefault(v, len(first_seen)) for v in labels), np.int64, len(labels))
     except TypeError as problem:
         raise unhashable("by", problem) from problem
-    return _in_order(list(first_seen), of_row)
-
-
-def _in_order(labels: list[Any], of_row: Ints) -> tuple[list[Any], Ints]:
+    distinct_labels = list(first_seen)
     try:
-        order = sorted(range(len(labels)), key=labels.__getitem__)
+        order = sorted(range(len(distinct_labels)), key=distinct_labels.__getitem__)
     except TypeError:  # labels of different kinds stay in order of occurrence
-        return labels, of_row
-    return [labels[i] for i in order], np.argsort(order)[of_row]
+        return distinct_labels, of_row
+    return [distinct_labels[i] for i in order], np.argsort(order)[of_row]
 
 
 def _combined(columns: list[tuple[list[Any], Ints]]) -> tuple[list[Any], Ints]:
@@ -293,8 +289,7 @@ def without_weight(label: str, n_rows: int) -> ValueError:
     )
 
 
-#: Types of labels that are never missing.
-COMPLETE = frozenset({str, bytes, int, bool})
+COMPLETE = frozenset({str, bytes, int, bool})  #: Types of labels that are never missing.
 
 
 @dataclass(frozen=True, eq=False)

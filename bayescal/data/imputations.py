@@ -9,8 +9,8 @@ import numpy as np
 def imputed_sets(y_true: Any, y_prob: Any) -> list[tuple[Any, Any]] | None:
     """Return outcomes and predictions of each imputation; None if neither argument has imputations.
 
-    A list or tuple of arrays, each as long as the outcomes, has one array per imputation. `y_prob` may be a mapping of
-    models to such lists. The reading depends on lengths and never on values. A vector is part of every set.
+    A list of arrays, each as long as the outcomes, has one per imputation; `y_prob` may be a mapping of models to
+    lists. The reading depends on lengths and never on values. A vector is part of every set.
     """
     outcomes = _entries(y_true)
     n_rows = _length(outcomes[0] if outcomes else y_true)

@@ -18,10 +18,8 @@ from bayescal.data.columns import allowed_weights, class_numbers, column, number
 from bayescal.data.frames import SKIPS_INTEGERS, column_names, same_rows, to_array
 from bayescal.data.reading import Reading, unit_rows
 
-#: Number of entries that are processed at a time; they fit in the second-level cache.
-CHUNK = 2**18
-#: Maximum number of classes for which the compiler unrolls the loop over columns.
-FEW_CLASSES = 20
+CHUNK = 2**18  #: Number of entries that are processed at a time; they fit in the second-level cache.
+FEW_CLASSES = 20  #: Maximum number of classes for which the compiler unrolls the loop over columns.
 #: Approximate time of numpy per entry, with many classes and with few; see `bayescal._loops`.
 SECONDS_AN_ENTRY = (8e-10, 4e-9)
 

@@ -1,7 +1,7 @@
 """How probabilities were read: rows of a matrix that were divided by their sum, and logits of which none is above 0."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -9,14 +9,11 @@ import numpy as np
 from bayescal import _rules
 from bayescal._arrays import Array
 
-#: Maximum number of decimals that are recognised.
-MOST_DECIMALS = 6
+MOST_DECIMALS = 6  #: Maximum number of decimals that are recognised.
 #: A value has d decimals if it lies this close to a multiple of 10^-d; float32 represents it to within 3e-8.
 NEAR = 1e-7
-#: Largest deviation of a sum that is taken as rounding of the entries.
-LARGEST_DEVIATION = 0.02
-#: Entries that are processed at a time.
-CHUNK = 2**18
+LARGEST_DEVIATION = 0.02  #: Largest deviation of a sum that is taken as rounding of the entries.
+CHUNK = 2**18  #: Entries that are processed at a time.
 
 
 @dataclass(frozen=True)
@@ -76,14 +73,9 @@ class RowSums:
         )
 
     def __add__(self, other: "RowSums") -> "RowSums":
-        return RowSums(
-            n_classes=self.n_classes,
-            decimals=max(self.decimals, other.decimals),
-            deviation=max(self.deviation, other.deviation),
-            off=self.off + other.off,
-            tolerance=max(self.tolerance, other.tolerance),
-            precision=max(self.precision, other.precision),
-        )
+        names = ("decimals", "deviation", "tolerance", "precision")
+        largest = {name: max(getattr(self, name), getattr(other, name)) for name in names}
+        return replace(self, off=self.off + other.off, **largest)
 
     @property
     def largest(self) -> float:

@@ -15,8 +15,7 @@ from bayescal._arrays import Array, Bools, Ints
 from bayescal._checks import quoted
 from bayescal.data.frames import as_array
 
-#: First moment of a window, which identifies it; None for a stream without time.
-Start = int | float | datetime | None
+Start = int | float | datetime | None  #: First moment of a window, which identifies it; None for a stream without time.
 
 MICROSECOND = timedelta(microseconds=1)
 EPOCH = datetime(1970, 1, 1)
@@ -24,10 +23,8 @@ EARLIEST, LATEST = ((end - EPOCH) // MICROSECOND for end in (datetime.min, datet
 UNITS = {"us": 1, "ms": 1000, "s": 10**6, "min": 60 * 10**6, "h": 3600 * 10**6, "d": 86400 * 10**6, "w": 604800 * 10**6}
 SPELT = {"second": "s", "sec": "s", "minute": "min", "hour": "h", "day": "d", "week": "w"}
 NAMES = {"w": "week", "d": "day", "h": "hour", "min": "minute", "s": "second", "ms": "millisecond", "us": "microsecond"}
-#: Length of a window in microseconds, or in units of numbers, up to which int64 can count.
-LONGEST_WINDOW = 2**63 - 1
-#: From here on, float64 does not represent every integer.
-EXACT = MOST_WINDOWS = 2**53
+LONGEST_WINDOW = 2**63 - 1  #: Length of a window in microseconds, or in units of numbers, up to which int64 can count.
+EXACT = MOST_WINDOWS = 2**53  #: From here on, float64 does not represent every integer.
 #: Kinds of times. A naive time has no zone and is used unchanged; others are converted to UTC.
 KINDS = {"number": "numbers", "naive": "times without a zone", "utc": "times with a zone"}
 

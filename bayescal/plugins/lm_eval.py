@@ -38,15 +38,12 @@ from bayescal.results.evaluation import Evaluation
 __all__ = ["calibration", "ece", "ece_high", "ece_if_calibrated", "ece_low", "process_results"]
 __getattr__ = attributes(__name__, __all__)
 
-#: Keys of documents with the right choice.
-GOLD = ("gold", "label", "answer", "target", "answerKey")
+GOLD = ("gold", "label", "answer", "target", "answerKey")  #: Keys of documents with the right choice.
 #: The number that lm_eval writes if the right choice is none of the choices; it counts as a wrong answer there.
 NO_CHOICE = -100
-#: The rule that questions with fewer choices violate.
-CHOICES = "at least two choices"
+CHOICES = "at least two choices"  #: The rule that questions with fewer choices violate.
 
-#: Correctness and confidence.
-Row = tuple[float, float]
+Row = tuple[float, float]  #: Correctness and confidence.
 
 
 @public

@@ -37,8 +37,7 @@ except ModuleNotFoundError:
 __all__ = ["CalibrationPosterior"]
 __getattr__ = attributes(__name__, __all__)
 
-#: The target of `evaluate` for each task.
-TASKS = {"binary": "event", "multiclass": "top-label"}
+TASKS = {"binary": "event", "multiclass": "top-label"}  #: The target of `evaluate` for each task.
 #: Keys of the result of `compute`; `p_calibrated` exists for the shrinkage model only.
 NAMES = ("ece", "ece_low", "ece_high", "ece_if_calibrated", "p_calibrated")
 #: Types of floats with edges of their own; others are converted to float32, which holds their values exactly.
@@ -428,34 +427,20 @@ class CalibrationPosterior(Metric):
         cells, sums, marks = (each.cpu().numpy() for each in (self.cells, self.sums, self.marks))
         n_rows = int(cells.sum())
         if marks[2]:
-            finding = Finding(
-                argument="preds",
-                called="`preds` and `target`",
-                rule="must be valid",
-                count=int(marks[2]),
-                size=n_rows,
-                unit="rows",
-                hint="With `validate_args=True`, `update` names the first of them.",
-            )
-            raise InvalidRows(finding)
+            words: dict[str, Any] = {"called": "`preds` and `target`", "rule": "must be valid", "unit": "rows"}
+            words["hint"] = "With `validate_args=True`, `update` names the first of them."
+            raise InvalidRows(Finding(argument="preds", count=int(marks[2]), size=n_rows, **words))
         if self._logits_of_classes and n_rows and marks[4] == n_rows:
             raise ValueError("`preds` must hold logits; its rows lie in [0, 1] and sum to 1. Drop `logits=True`.")
         deviation, deviation_sq, loss_sq, log, log_sq = sums
         weight, weight_sq = unit_weights(cells)
         infinite = np.zeros_like(cells)
         infinite[0, -1], infinite[1, 0] = marks[:2]
-        return BinnedCounts(
-            self.bins,
-            cells,
-            weight,
-            deviation,
-            deviation_sq.sum(axis=0),
-            weight_sq,
-            TASKS[self.task],
-            LossSums(total_loss(self.bins.midpoints, weight, deviation, deviation_sq), loss_sq),
-            LossSums(log, log_sq, infinite),
-            reading=Reading(not_above_half=int(marks[3]), like_probabilities=int(marks[4])),
-        )
+        squared = LossSums(total_loss(self.bins.midpoints, weight, deviation, deviation_sq), loss_sq)
+        sums_of_rows = cells, weight, deviation, deviation_sq.sum(axis=0), weight_sq
+        losses = squared, LossSums(log, log_sq, infinite)
+        reading = Reading(not_above_half=int(marks[3]), like_probabilities=int(marks[4]))
+        return BinnedCounts(self.bins, *sums_of_rows, TASKS[self.task], *losses, reading=reading)
 
 
 def _equal(settings: Tensor) -> Tensor:

@@ -14,8 +14,7 @@ from bayescal._arrays import Array
 from bayescal._invalid import quoted
 from bayescal._meant import public
 
-#: Treatments of missing answers (without a grade or a confidence).
-ABSTAIN = ("refuse", "drop", "wrong")
+ABSTAIN = ("refuse", "drop", "wrong")  #: Treatments of missing answers (without a grade or a confidence).
 
 
 @public
@@ -173,9 +172,8 @@ class Answers:
     def __repr__(self) -> str:
         numbers = [(len(set(getattr(self, name).tolist())), name) for name in ("subject", "model", "epoch")]
         words = ", ".join(f"{n} {name}{'s' if n != 1 else ''}" for n, name in numbers)
-        missing = f", {self.dropped} left out" * bool(
-            self.dropped
-        ) + f", {self.wrong} missing and counted as wrong" * bool(self.wrong)
+        missing = f", {self.dropped} left out" * bool(self.dropped)
+        missing += f", {self.wrong} missing and counted as wrong" * bool(self.wrong)
         n_questions = len(set(self.question.tolist()))
         return f"Answers({len(self)} answers to {n_questions} questions, {words}; {self.correct.sum()} right{missing})"
 
@@ -219,8 +217,7 @@ def _require_one_answer(model: Array, question: Array, epoch: Array, files: Sequ
     )
 
 
-#: Columns of `Answers`.
-COLUMNS = tuple(each.name for each in fields(Answers))[:7]
+COLUMNS = tuple(each.name for each in fields(Answers))[:7]  #: Columns of `Answers`.
 
 
 @public
@@ -420,9 +417,9 @@ def settled(
 ) -> Answers:
     """Return the answers that logs hold, after treating those that are missing as `abstain` says.
 
-    `columns` are those of `Answers`, with numbers for `correct`: NaN stands for no grade; a NaN among the confidences
-    for no confidence. For messages, `files` names the file of each row, `statements` holds the values that should state
-    confidences, and `lacking` says what rows without a grade lack. `content` identifies the questions.
+    `columns` are those of `Answers`; NaN stands for no grade and for no confidence. For messages, `files` names the
+    file of each row, `statements` are values that should state confidences, and `lacking` is what rows without a grade
+    lack.
     """
     data = {name: np.asarray(list(values)) for name, values in columns.items()}
     grade, confidence = data["correct"].astype(float), data["confidence"].astype(float)

@@ -35,16 +35,14 @@ STATED = (
 #: A text that is a number.
 _PLAIN = re.compile(rf"\s*({_NUMBER}|[-\u2212]?inf(?:inity)?)\s*{_PERCENT}?\s*", re.IGNORECASE)
 _SIGN = re.compile(_MARKUP + _PERCENT, re.IGNORECASE)
-#: A scale to 100, before a number.
-_OF_100 = re.compile(r"%|per\s?cent|\b100\b", re.IGNORECASE)
+_OF_100 = re.compile(r"%|per\s?cent|\b100\b", re.IGNORECASE)  #: A scale to 100, before a number.
 #: What makes a number part of something else: 0,9 and 1 000, 9/10 and "9 out of 10", and the range 80-90 %.
 _CONTINUED = re.compile(
     rf"\d|[.,'\u2019]\d|e[-+\u2212]?\d|[ \xa0\u202f]\d|{_MARKUP}(?:‰|{_PERCENT}?{_MARKUP}"
     rf"(?:[-\u2013\u2014~]|to|or){_MARKUP}\d|[(\[]?{_MARKUP}(?:/{_MARKUP}\d|out\s+of\b|of\s+\d|on\s+an?\s+[^\n.;]*scale))",
     re.IGNORECASE,
 )
-#: Grades that are words.
-WORDS = {"c": 1.0, "i": 0.0, "yes": 1.0, "no": 0.0, "true": 1.0, "false": 0.0, "p": 0.5}
+WORDS = {"c": 1.0, "i": 0.0, "yes": 1.0, "no": 0.0, "true": 1.0, "false": 0.0, "p": 0.5}  #: Grades that are words.
 
 
 def log_files(paths: Any, patterns: Sequence[str], what: str, skipped: str = "") -> dict[Path, bool]:
@@ -201,10 +199,9 @@ def graded(
     places: Sequence[str],
     hint: str = "Name another score, or the key within this one; other words of abstention are `abstained`.",
 ) -> list[float]:
-    """Return 1 for right, 0 for wrong and NaN for no answer; refuse other grades, with a hint.
+    """Return 1 for right, 0 for wrong and NaN for no answer, the grades `abstained`; refuse other grades, with a hint.
 
-    Grades are numbers, booleans, or words such as C, I, P, N, yes and no; `abstained` are those of no answer. Partial
-    credit is refused without a choice if `partial` is None.
+    Partial credit is refused without a choice if `partial` is None.
     """
     _checks.one_of("partial", partial, ("refuse", "right", "wrong", None))
     grades = [_grade(each, abstained) for each in values]

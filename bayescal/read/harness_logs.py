@@ -22,8 +22,7 @@ Record = Mapping[str, Any]
 
 #: Name of a file of samples: the task and the time of the run.
 NAME = re.compile(r"samples_(?P<task>.+?)(?:_(?P<time>\d{4}-\d\d-\d\dT[\d.+-]+))?\.jsonl")
-#: Scores that the log-likelihoods of choices decide.
-CHOICE_SCORES = ("acc", "acc_norm")
+CHOICE_SCORES = ("acc", "acc_norm")  #: Scores that the log-likelihoods of choices decide.
 
 
 @public
@@ -138,9 +137,8 @@ def lm_eval(
             right = np.where(invalid, math.nan, grades)
         columns["correct"].extend(right)
         columns["confidence"].extend(certain)
-        columns["subject"].extend(
-            task if subject is None else str(_required("subject", e, subject, path)) for e in records
-        )
+        subjects = [None if subject is None else _required("subject", each, subject, path) for each in records]
+        columns["subject"].extend(task if each is None else str(each) for each in subjects)
         columns["question"].extend(within(task, each.get("doc_id")) for each in records)
         if cluster is not None:
             columns["cluster"].extend(within(task, _required("cluster", each, cluster, path)) for each in records)

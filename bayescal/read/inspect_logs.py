@@ -15,8 +15,7 @@ from bayescal._meant import public
 from bayescal.read.answers import Answers, settled
 from bayescal.read.fields import STATED, fingerprint, graded, log_files, require_abstain, stated, value_at, within
 
-#: Number in an archive of the compression that Python reads from version 3.14 on.
-ZSTD = 93
+ZSTD = 93  #: Number in an archive of the compression that Python reads from version 3.14 on.
 #: Fields of a member that are read; events and messages, which are long, are not.
 FIELDS = ("id", "epoch", "input", "choices", "scores", "metadata", "target", "error", "eval", "status", "results")
 COMPLETION = "output.completion"

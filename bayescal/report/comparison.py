@@ -18,8 +18,7 @@ from bayescal.report.posterior import Density, density_of, draw_density
 from bayescal.results.comparison import Compared
 from bayescal.results.scores import ScoreComparison
 
-#: Number of points of the curve of P(equal).
-CURVE = 201
+CURVE = 201  #: Number of points of the curve of P(equal).
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,11 +77,9 @@ class Colors:
     def chosen(cls, ax: "Axes", color: Any, other_color: Any, reference_color: Any) -> "Colors":
         """Return the given colours, or those for the background of the axes."""
         default = drawing.palette(ax)
-        return cls(
-            _checks.color("color", color, default.blue),
-            _checks.color("other_color", other_color, default.orange),
-            _checks.color("reference_color", reference_color, default.grey),
-        )
+        other = _checks.color("other_color", other_color, default.orange)
+        reference = _checks.color("reference_color", reference_color, default.grey)
+        return cls(_checks.color("color", color, default.blue), other, reference)
 
     @property
     def three(self) -> tuple[str, str, str]:
@@ -180,12 +177,11 @@ def draw_probabilities(ax: "Axes", probabilities: Floats, titles: list[str], col
     tint = [(*to_rgb(colours[c]), 0.85 * value) for c, value in zip(column, p.tolist(), strict=True)]
     ax.bar(column, 0.86, 0.94, bottom=row - 0.43, color=tint, gid="cells")
     if n_columns <= WRITTEN:
+        style: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": drawing.SMALLER, "gid": "probability"}
         for r, c, value, fill in zip(row.tolist(), column.tolist(), p.tolist(), tint, strict=True):
             if value >= EMPTY:
-                written, color = _render.probability(value).removeprefix("= "), drawing.text_on(ax, fill)
-                ax.text(
-                    c, r, written, ha="center", va="center", fontsize=drawing.SMALLER, color=color, gid="probability"
-                )
+                written = _render.probability(value).removeprefix("= ")
+                ax.text(c, r, written, color=drawing.text_on(ax, fill), **style)
     step = -(-n_columns // WRITTEN)
     ax.set_xticks(range(0, n_columns, step), titles[::step], fontsize=drawing.SMALL)
     ax.xaxis.tick_top()
@@ -194,8 +190,7 @@ def draw_probabilities(ax: "Axes", probabilities: Floats, titles: list[str], col
     ax.spines[:].set_visible(False)
 
 
-#: Width of a table of probabilities, in units of the width of the forest plot at its left.
-TABLE = 0.62
+TABLE = 0.62  #: Width of a table of probabilities, in units of the width of the forest plot at its left.
 
 
 @public
@@ -256,9 +251,8 @@ def plot_comparison(
     shapes, names = _named(shapes), tuple(map(_render.name, comparison.names))
     two, n = shapes.density is not None, len(shapes.classifiers)
     height, lines = forests.rows_height(shapes.classifiers.names), forests.name_lines(shapes.classifiers.names)
-    ax = drawing.axes_or_new(
-        ax, figsize=(6.6, 4.5 + height + 0.3 * lines) if two else (9.0, min(2.4 + 2 * height, 20.0))
-    )
+    size = (6.6, 4.5 + height + 0.3 * lines) if two else (9.0, min(2.4 + 2 * height, 20.0))
+    ax = drawing.axes_or_new(ax, figsize=size)
     if ax.get_axes_locator() is not None:
         raise ValueError("`ax` is divided already. Give each plot axes of its own: `fig, axes = plt.subplots(1, 2)`.")
     colors = Colors.chosen(ax, color, other_color, reference_color)
@@ -286,17 +280,18 @@ def plot_comparison(
         _two(ax, shapes, names, what, colors, lines=len(label), larger=larger)
     else:
         _several(ax, shapes, what, colors, lines=len(label), larger=larger)
-    _verdict(ax, verdict, above=4 if two else 20)
+    lines_of_verdict = wrapped(verdict, int(ax.bbox.width * 72 / ax.figure.dpi / (0.62 * (drawing.SMALL + 1))))
+    above = 4 if two else 20
+    ax.set_title(lines_of_verdict, loc="left", fontsize=drawing.SMALL + 1, pad=above, parse_math=False)
     drawing.keep_within(ax)
     return ax
 
 
 def _named(shapes: ComparisonShapes) -> ComparisonShapes:
     """Return the shapes with names that are escaped and shortened for display."""
-    classifiers, differences = (
-        replace(rows, names=tuple(map(_render.name, rows.names))) for rows in (shapes.classifiers, shapes.differences)
-    )
-    return replace(shapes, classifiers=classifiers, differences=differences)
+    both = {name: getattr(shapes, name) for name in ("classifiers", "differences")}
+    named = {name: replace(rows, names=tuple(map(_render.name, rows.names))) for name, rows in both.items()}
+    return replace(shapes, **named)
 
 
 def _in_small(
@@ -320,12 +315,9 @@ def _in_small(
     else:
         forests.draw_forest(ax, shapes.classifiers, [colors.main] * len(shapes.classifiers), small=True)
         ax.set_xlabel("ECE" if what == "ECE" else axis, parse_math=False)
-        longest = max(
-            map(len, wrapped(max(shapes.classifiers.names, key=len), forests.NAME_WIDTH * 2 // 3).split("\n"))
-        )
-        room = (drawing.cell(ax).width * 72 / ax.figure.dpi - 0.6 * drawing.TINY * (longest + 2)) / (
-            0.6 * (drawing.TINY + 1)
-        )
+        names_in_lines = wrapped(max(shapes.classifiers.names, key=len), forests.NAME_WIDTH * 2 // 3).split("\n")
+        beside = 0.6 * drawing.TINY * (max(map(len, names_in_lines)) + 2)
+        room = (drawing.cell(ax).width * 72 / ax.figure.dpi - beside) / (0.6 * (drawing.TINY + 1))
         lines, above = max(12, int(room)), 4
     ax.set_title(wrapped(verdict, lines), loc="left", fontsize=drawing.TINY + 1, pad=above, parse_math=False)
     drawing.small_words(ax)
@@ -378,24 +370,12 @@ def _several(ax: "Axes", shapes: ComparisonShapes, what: str, colors: Colors, *,
     draw_sides(below, ends, shapes.rope, sided)
     forests.draw_forest(below, rows, [colors.reference] * len(rows))
     write_above(below, ((0.0, "left", sides[0], sided.main), (1.0, "right", sides[1], sided.other)))
-    below.set_xlabel(
-        f"{what} of {wrapped(best, 40)} minus that of the row\ngrey: differences of at most {shapes.rope:g}",
-        fontsize=drawing.SMALL,
-        parse_math=False,
-    )
+    words = f"{what} of {wrapped(best, 40)} minus that of the row\ngrey: differences of at most {shapes.rope:g}"
+    below.set_xlabel(words, fontsize=drawing.SMALL, parse_math=False)
     draw_probabilities(ranks, shapes.ranks, [str(r + 1) for r in range(n)], [colors.main] * n)
     empty = f"empty: < {EMPTY:g}"
-    ranks.set_xlabel(
-        f"probability of rank\n(1 is best; {empty if n <= WRITTEN else 'darker: more probable'})",
-        fontsize=drawing.SMALL,
-    )
+    meaning = f"(1 is best; {empty if n <= WRITTEN else 'darker: more probable'})"
+    ranks.set_xlabel(f"probability of rank\n{meaning}", fontsize=drawing.SMALL)
     draw_probabilities(beside, shapes.decided, ["P(1st)", "P(equal)", "P(2nd)"], list(colors.three))
-    beside.set_xlabel(
-        f"1st: {_render.cut(best, 24)}, 2nd: the row\n({empty})", fontsize=drawing.SMALL, parse_math=False
-    )
-
-
-def _verdict(ax: "Axes", verdict: str, above: float) -> None:
-    points = ax.bbox.width * 72 / ax.figure.dpi
-    lines = wrapped(verdict, int(points / (0.62 * (drawing.SMALL + 1))))
-    ax.set_title(lines, loc="left", fontsize=drawing.SMALL + 1, pad=above, parse_math=False)
+    words = f"1st: {_render.cut(best, 24)}, 2nd: the row\n({empty})"
+    beside.set_xlabel(words, fontsize=drawing.SMALL, parse_math=False)

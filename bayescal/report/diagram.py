@@ -18,12 +18,9 @@ from bayescal.stats.contract import Counts
 
 #: A bin with fewer (effective) rows is thin: its dot is hollow, and its bar has less than half of the full opacity.
 THIN_BIN = 10
-#: The axes are enlarged if three points or more lie within this range of confidence.
-CROWDED_RANGE = 0.35
-#: Radius of a dot, as a share of the height of the axes.
-DOT = 0.012
-#: Width and height in inches below which labels are fewer and smaller.
-ROOM = (4.0, 3.6)
+CROWDED_RANGE = 0.35  #: The axes are enlarged if three points or more lie within this range of confidence.
+DOT = 0.012  #: Radius of a dot, as a share of the height of the axes.
+ROOM = (4.0, 3.6)  #: Width and height in inches below which labels are fewer and smaller.
 
 
 Limits = tuple[float, float]
@@ -41,13 +38,10 @@ class SideColors:
     @classmethod
     def chosen(cls, ax: "Axes", reference_color: Any, above_color: Any, below_color: Any) -> "SideColors":
         """Return the given colours, or those for the background of the axes."""
-        default = palette(ax)
-        return cls(
-            _checks.color("reference_color", reference_color, default.grey),
-            _checks.color("above_color", above_color, default.blue),
-            _checks.color("below_color", below_color, default.orange),
-            _checks.color("above_color", above_color, default.sky),
-        )
+        default, color = palette(ax), _checks.color
+        above, tint = (color("above_color", above_color, usual) for usual in (default.blue, default.sky))
+        below = color("below_color", below_color, default.orange)
+        return cls(color("reference_color", reference_color, default.grey), above, below, tint)
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,13 +23,10 @@ from bayescal.results.wording import SMALL_ECE
 #: Changes when a reader of the file would have to change.
 SCHEMA, COMPARISON_SCHEMA = "bayescal.report/1", "bayescal.compare/2"
 GROUPS_SCHEMA = "bayescal.groups/1"
-#: Results that need nothing more than their table.
-RESULT_SCHEMA = "bayescal.result/1"
-#: Arguments with which a call can be repeated, by name.
-type Parameters = Mapping[str, Any]
+RESULT_SCHEMA = "bayescal.result/1"  #: Results that need nothing more than their table.
+type Parameters = Mapping[str, Any]  #: Arguments with which a call can be repeated, by name.
 NO_PARAMETERS: Parameters = MappingProxyType({})
-#: Probability of all intervals in documents and on the command line.
-PROB = 0.95
+PROB = 0.95  #: Probability of all intervals in documents and on the command line.
 #: Half-widths at which the probability of practical equivalence is saved, in addition to the rope of the comparison.
 ROPES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1)
 
@@ -38,13 +35,9 @@ def document(result: Any, parameters: Parameters = NO_PARAMETERS, **options: Any
     """Return a result as data for JSON, without dates or names of machines.
 
     `parameters` are arguments with which the call can be repeated, as those of the command line. `options`:
-    ``estimand=`` of a `Comparison`, ``estimands=`` of an `Evaluation`.
-
-    There are always schema, bayescal (version), spec, sentence and parameters; results with a table have remarks, and
-    notes, which are those of `details`. An `Evaluation` and a `ClasswiseEvaluation` have question, interval, remarks,
-    table, probability_below, ``seeds`` and ``bins``, a list of bins; with ``target="classwise"``, ``classes``, each
-    with its ``bins``, replaces ``bins``. Evaluations of a target without labels also have class_frequencies or
-    weight_report. The functions for the other results describe theirs.
+    ``estimand=`` of a `Comparison`, ``estimands=`` of an `Evaluation`. An `Evaluation` and a `ClasswiseEvaluation` have
+    also question, table, probability_below, ``seeds`` and ``bins``; with ``target="classwise"``, ``classes`` with
+    ``bins`` each. The functions for the other results describe theirs.
     """
     load_page_of(type(result))
     record: dict[str, Any] = document_of(result, parameters, **options)
@@ -77,11 +70,10 @@ def _(result: ClasswiseEvaluation, parameters: Parameters = NO_PARAMETERS) -> di
 
 @document_of.register
 def _(result: GroupedEvaluation, parameters: Parameters = NO_PARAMETERS) -> dict[str, Any]:
-    """Return also ``by``, the name of the column; ``overall`` and ``groups``, each with its table and its bins.
+    """Return also the name of the column, and all rows and each group, in order, with their tables and bins.
 
-    Groups stand in the order of `GroupedEvaluation.in_order`. ``heterogeneity`` is the standard deviation of the ECE
-    over the groups (null without partial pooling, or if only one group has rows). Each group has its label, the name
-    under which it is printed, the probability that its error is the largest, and the seed of its evaluation.
+    ``heterogeneity`` is the standard deviation of the ECE over the groups; null without partial pooling, or if only one
+    group has rows.
     """
     largest, names = result.p_largest(), dict(zip(result.groups, result.names, strict=True))
     groups = [
@@ -108,14 +100,7 @@ def _heterogeneity(result: GroupedEvaluation) -> dict[str, float] | None:
 def _(
     comparison: Comparison, parameters: Parameters = NO_PARAMETERS, *, estimand: EstimandLike = "ece"
 ) -> dict[str, Any]:
-    """Return also ``models``, ``estimand``, ``differences`` and ``classifiers``.
-
-    ``models`` has one record per classifier with its ECE, Brier score, AUC and accuracy, as far as they exist.
-    ``estimand`` has its name, its title and ``better``, which states which values are better ("smaller", "larger" or
-    "nearest zero"). ``differences`` has one record per pair of classifiers, with the probability of practical
-    equivalence at several half-widths; ``classifiers`` one record each, with the table and the bins of its own
-    evaluation.
-    """
+    """Return also a record of each pair, with P(equal) at several half-widths, and of each classifier, with bins."""
     record, differences = as_estimand(estimand), comparison.table(PROB, estimand=estimand)
     ropes = sorted({*ROPES, comparison.rope})
     for row in differences:
@@ -145,11 +130,7 @@ def _(result: ScoreComparison, parameters: Parameters = NO_PARAMETERS) -> dict[s
 def _(
     result: ComparisonOverDatasets, parameters: Parameters = NO_PARAMETERS, *, estimand: EstimandLike = "ece"
 ) -> dict[str, Any]:
-    """Return also ``estimand``, ``rope``, ``spread``, ``classifiers``, ``datasets`` and the differences on each.
-
-    ``table`` has one record per pair; ``classifiers`` one record each, with the mean rank over data sets; ``datasets``
-    the name and the number of rows of each; ``by_dataset`` one record per pair and data set.
-    """
+    """Return also records of each pair (``table``), of each classifier and of each pair on each data set."""
     record, sheet = as_estimand(estimand), result.sheet(whole=True, estimand=estimand)
     return {
         **head(RESULT_SCHEMA, sheet, parameters), "kind": type(result).__name__,
@@ -207,16 +188,8 @@ def bin_table(evaluation: Evaluation) -> list[dict[str, Any]]:
     """
     counts = evaluation.counts
     ends = np.where(counts.occupied, Draws(evaluation.bin_draws.accuracy).interval(PROB), np.nan)
-    columns = {
-        "low": counts.bins.edges[:-1],
-        "high": counts.bins.edges[1:],
-        "n": counts.n,
-        "k": counts.k,
-        "mean_confidence": counts.mean_confidence,
-        "accuracy": evaluation._observed_accuracy,
-        "accuracy_low": ends[0],
-        "accuracy_high": ends[1],
-        **evaluation._bin_columns(),
-    }
+    columns = {"low": counts.bins.edges[:-1], "high": counts.bins.edges[1:], "n": counts.n, "k": counts.k}
+    columns |= {"mean_confidence": counts.mean_confidence, "accuracy": evaluation._observed_accuracy}
+    columns |= {"accuracy_low": ends[0], "accuracy_high": ends[1], **evaluation._bin_columns()}
     rows = zip(*(np.asarray(column).tolist() for column in columns.values()), strict=True)
     return [dict(zip(columns, row, strict=True)) for row in rows]

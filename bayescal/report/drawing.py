@@ -14,14 +14,10 @@ from bayescal._presented import Presented
 from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.evaluation import Evaluation
 
-#: Font size in small axes, in points.
-TINY = 7.0
-#: Mean width of a character, in units of the font size.
-CHARACTER = 0.54
-#: Axes never become smaller than this share of their cell.
-LEAST = 0.25
-#: Points between labels and the edge of their cell.
-PADDING = 3.0
+TINY = 7.0  #: Font size in small axes, in points.
+CHARACTER = 0.54  #: Mean width of a character, in units of the font size.
+LEAST = 0.25  #: Axes never become smaller than this share of their cell.
+PADDING = 3.0  #: Points between labels and the edge of their cell.
 
 
 def cell(ax: "Axes") -> "Bbox":
@@ -40,9 +36,8 @@ def cell(ax: "Axes") -> "Bbox":
     across = np.array([edges[0], *(rights[:-1] + lefts[1:]) / 2, edges[1]])
     down = np.array([top, *(bottoms[:-1] + tops[1:]) / 2, 0.0 if outermost else bottoms[-1]])
     columns, rows = spec.colspan, spec.rowspan
-    return Bbox([[across[columns.start], down[rows.stop]], [across[columns.stop], down[rows.start]]]).transformed(
-        figure.transSubfigure
-    )
+    box = Bbox([[across[columns.start], down[rows.stop]], [across[columns.stop], down[rows.start]]])
+    return box.transformed(figure.transSubfigure)
 
 
 def is_small(ax: "Axes", width: float, height: float) -> bool:
@@ -82,19 +77,17 @@ class _BesideMain:
 def add_part(ax: "Axes", part: "Axes") -> None:
     """Make a part, which a divider has cut off from axes, a child of these axes.
 
-    For cropped pictures, as in notebooks and with ``savefig(bbox_inches="tight")``, matplotlib changes the size of the
-    figure and fixes the positions of its axes, but not those of child axes. Without `_BesideMain`, the divider would
-    place child axes again, for the changed size.
+    For cropped pictures, matplotlib changes the size of the figure and fixes the positions of its axes, but not of
+    their children. Without `_BesideMain`, the divider would place these again, for the changed size.
     """
     ax.add_child_axes(part)  # constrained layout leaves room for the labels of child axes only
     part.set_axes_locator(_BesideMain(ax, part))
 
 
 def keep_within(ax: "Axes") -> None:
-    """Shrink a subplot at each drawing until its labels lie inside its own cell.
+    """Shrink a subplot at each drawing until its labels lie inside its own cell, unless a layout engine does this.
 
-    A figure with a layout engine (constrained, tight) does this itself. Any other figure gets a placeholder engine,
-    which moves no other axes and which a layout that is requested later, as by ``figure.tight_layout()``, replaces.
+    Other figures get a placeholder engine, which moves no other axes, and which a later layout replaces.
     """
     from matplotlib.layout_engine import PlaceHolderLayoutEngine
 
@@ -152,12 +145,10 @@ def _place(ax: "Axes", place: "Bbox") -> None:
 # the palette of Okabe and Ito, for colour-blind readers, and a grey that is visible on black and on white
 BLUE, ORANGE, SKY, GREY = "#0072B2", "#D55E00", "#56B4E9", "#808080"
 SMALL, SMALLER = 8.5, 7.5  # points; text fits above axes three inches wide
-#: Width of a symbol of a key and of the gaps beside it, in characters.
-BESIDE = 5
+BESIDE = 5  #: Width of a symbol of a key and of the gaps beside it, in characters.
 #: Relative luminance below which white has more contrast than black: 1.05 / (L + 0.05) = (L + 0.05) / 0.05.
 DARK_BELOW = 0.179
-#: Least contrast of readable text (WCAG 2, level AA).
-READABLE = 4.5
+READABLE = 4.5  #: Least contrast of readable text (WCAG 2, level AA).
 
 
 @dataclass(frozen=True)
@@ -327,13 +318,12 @@ def key_above(
 
 def _columns(labels: Sequence[str], room: int) -> int:
     """Return how many columns of a key fit into a line of `room` characters."""
-    for columns in range(len(labels), 1, -1):
-        rows = -(-len(labels) // columns)
-        # matplotlib fills columns from top to bottom
-        widths = [max(map(len, labels[i : i + rows])) + BESIDE for i in range(0, len(labels), rows)]
-        if sum(widths) <= room:
-            return columns
-    return 1
+
+    def width(columns: int) -> int:
+        rows = -(-len(labels) // columns)  # matplotlib fills columns from top to bottom
+        return sum(max(map(len, labels[i : i + rows])) + BESIDE for i in range(0, len(labels), rows))
+
+    return next((columns for columns in range(len(labels), 1, -1) if width(columns) <= room), 1)
 
 
 def titled(ax: "Axes", title: str, paragraphs: Sequence[str], *, above: float, small: bool = False) -> None:

@@ -22,20 +22,14 @@ from bayescal.results.evaluation import Evaluation
 from bayescal.results.grouped import GroupedEvaluation
 from bayescal.results.scores import MultiClassScore
 
-#: Probability of the inner, thicker bar.
-INNER = 0.5
-#: Maximum number of characters of a name on one line beside the axes.
-NAME_WIDTH = 24
-#: Least number of characters of a line of the axis label.
-LEAST_LETTERS = 24
+INNER = 0.5  #: Probability of the inner, thicker bar.
+NAME_WIDTH = 24  #: Maximum number of characters of a name on one line beside the axes.
+LEAST_LETTERS = 24  #: Least number of characters of a line of the axis label.
 #: Height of a row in inches, of a row if there are many, and of the highest figure.
 ROW, LEAST_ROW, HIGHEST = 0.36, 0.2, 40.0
-#: Height in inches up to which all rows have their full height.
-FULL = 14.0
-#: Distance of bars for comparison from their row, in rows.
-BELOW = 0.3
-#: Width and height in inches below which labels are fewer and smaller.
-ROOM = (4.0, 1.4)
+FULL = 14.0  #: Height in inches up to which all rows have their full height.
+BELOW = 0.3  #: Distance of bars for comparison from their row, in rows.
+ROOM = (4.0, 1.4)  #: Width and height in inches below which labels are fewer and smaller.
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +113,7 @@ def plot_forest(
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['f (n = 2)', 'm (n = 2)', 'all rows (n = 4)']
     """
-    shown = _shown(evaluations)
+    shown = _classes(evaluations) if isinstance(evaluations, ClasswiseEvaluation) else _each(evaluations)
     every = forest(shown.names, shown.values(estimand), prob)
     if order is None:
         order = evaluations.order if isinstance(evaluations, GroupedEvaluation) else "given"
@@ -152,9 +146,8 @@ def plot_forest(
 def write_label(ax: "Axes", rows: Forest, texts: Iterable[str], *, small: bool) -> None:
     """Write texts below the axes, each on lines of its own, and keep all words within the figure."""
     # the label is centred below the axes, which names at the left make narrower
-    letters = max(
-        drawing.characters(ax, drawing.SMALL + 0.5) - min(NAME_WIDTH, max(map(len, rows.names))), LEAST_LETTERS
-    )
+    narrower = min(NAME_WIDTH, max(map(len, rows.names)))
+    letters = max(drawing.characters(ax, drawing.SMALL + 0.5) - narrower, LEAST_LETTERS)
     lines = [line for text in texts for line in wrap(text, letters)]
     ax.set_xlabel("\n".join(lines), fontsize=drawing.SMALL + 0.5, parse_math=False)
     drawing.finished(ax, small=small)
@@ -216,10 +209,6 @@ class _Shown:
     total: bool
 
 
-def _shown(evaluations: Any) -> _Shown:
-    return _classes(evaluations) if isinstance(evaluations, ClasswiseEvaluation) else _each(evaluations)
-
-
 def _classes(result: ClasswiseEvaluation) -> _Shown:
     """Show one row per class, and the mean over classes."""
     rows = [int(counts.k.sum()) for counts in result.counts]
@@ -246,7 +235,7 @@ def _each(evaluations: Any) -> _Shown:
 
 def row_names(evaluations: Mapping[Any, Evaluation] | ClasswiseEvaluation) -> list[str]:
     """Return the names of the rows of `plot_forest`, with the number of rows of each group or class."""
-    return _shown(evaluations).names
+    return (_classes(evaluations) if isinstance(evaluations, ClasswiseEvaluation) else _each(evaluations)).names
 
 
 def _rows_of(evaluations: Any) -> list[tuple[str, Evaluation]]:
@@ -286,9 +275,8 @@ def draw_forest(ax: "Axes", rows: Forest, colours: Sequence[str], *, small: bool
 def name_rows(ax: "Axes", names: Sequence[str], *, small: bool = False) -> int:
     """Write the names at the left, on several lines if there is room; without room, only every `step`-th, returned."""
     size = drawing.TINY if small else drawing.SMALLER - 1 if len(names) > 25 else drawing.SMALL + 0.5
-    room = (
-        (0.6 if small else 0.75) * ax.bbox.height * 72 / ax.figure.dpi / (1.2 * size) / len(names)
-    )  # lines of text per row
+    height = (0.6 if small else 0.75) * ax.bbox.height * 72 / ax.figure.dpi
+    room = height / (1.2 * size) / len(names)  # lines of text per row
     step = int(np.ceil(1 / room))
     width = NAME_WIDTH * 2 // 3 if small else NAME_WIDTH
     lines = [wrapped(name, width) for name in names[::step]]

@@ -12,10 +12,8 @@ from bayescal.report.drawing import axes_or_new, is_small, palette
 from bayescal.report.forest import Forest, draw_forest, forest, forest_height, key, mark_zero, write_label
 from bayescal.results.over_datasets import ComparisonOverDatasets
 
-#: Names of the rows below the data sets.
-TOTALS = ("mean of these data sets", "population mean", "new data set")
-#: Width and height in inches below which labels are smaller.
-ROOM = (4.0, 1.8)
+TOTALS = ("mean of these data sets", "population mean", "new data set")  #: Names of the rows below the data sets.
+ROOM = (4.0, 1.8)  #: Width and height in inches below which labels are smaller.
 
 
 def rank_rows(result: ComparisonOverDatasets, estimand: EstimandLike = "ece", prob: float = 0.95) -> Forest:

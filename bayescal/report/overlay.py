@@ -18,16 +18,11 @@ from bayescal.results.evaluation import Evaluation
 from bayescal.results.grouped import GroupedEvaluation
 from bayescal.results.sensitivity import BinSensitivity
 
-#: Markers of the evaluations, which can be told apart without colour.
-MARKERS = "os^DvPX*"
-#: Line styles of the histograms, so that equal ones do not hide each other.
-DASHES = ("-", "--", "-.", ":")
-#: Points between the marks of neighbouring evaluations in the same bin.
-STEP = 3.5
-#: Share of the characters of average width that a line of wide characters has.
-WIDE = 0.8
-#: Name of the attribute of axes that holds the state of their diagram.
-STATE = "_bayescal_diagram"
+MARKERS = "os^DvPX*"  #: Markers of the evaluations, which can be told apart without colour.
+DASHES = ("-", "--", "-.", ":")  #: Line styles of the histograms, so that equal ones do not hide each other.
+STEP = 3.5  #: Points between the marks of neighbouring evaluations in the same bin.
+WIDE = 0.8  #: Share of the characters of average width that a line of wide characters has.
+STATE = "_bayescal_diagram"  #: Name of the attribute of axes that holds the state of their diagram.
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,9 +88,9 @@ def several(evaluation: Any) -> dict[str, Evaluation] | None:
 
 def _same_target(members: Mapping[Any, Evaluation]) -> None:
     first, *others = members
+    wanted = members[first].counts.target
     for name in others:
-        wanted, target = members[first].counts.target, members[name].counts.target
-        if target != wanted:
+        if (target := members[name].counts.target) != wanted:
             raise ValueError(
                 f"`evaluation` must have one target: {first!r} has {wanted!r}, {name!r} has {target!r}, and the axes "
                 "mean something else for each. Give each target axes of its own."
@@ -179,9 +174,8 @@ def known_properties(where: str, words: Collection[str]) -> None:
     known = {*inspector.get_setters(), *(alias for names in inspector.aliasd.values() for alias in names)}
     for word in words:
         if word not in known:
-            raise unknown_keyword(
-                where, word, sorted(known), rest=" Other keywords are properties of matplotlib's lines."
-            )
+            rest = " Other keywords are properties of matplotlib's lines."
+            raise unknown_keyword(where, word, sorted(known), rest=rest)
 
 
 def _line(

@@ -30,10 +30,8 @@ STYLE: Any = {
     **dict.fromkeys(("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"), INK),
     **dict.fromkeys(("axes.facecolor", "figure.facecolor", "savefig.facecolor"), PAPER),
 }
-#: Maximum size of a point of a figure, in pixels of the page.
-LARGEST = 1.5
-#: Fonts of the width of matplotlib's own, with which it has measured the text.
-FONTS = "'DejaVu Sans', Verdana"
+LARGEST = 1.5  #: Maximum size of a point of a figure, in pixels of the page.
+FONTS = "'DejaVu Sans', Verdana"  #: Fonts of the width of matplotlib's own, with which it has measured the text.
 #: Matplotlib's style is global: two pages that threads draw at a time would leave each other's.
 _STYLED = threading.Lock()
 _COLOUR = re.compile("|".join(COLOURS), re.IGNORECASE)

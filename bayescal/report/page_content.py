@@ -27,10 +27,8 @@ from bayescal.results.over_datasets import ComparisonOverDatasets
 from bayescal.results.scores import MultiClassScore, ScoreComparison
 from bayescal.results.sensitivity import BinSensitivity, ModelSensitivity
 
-#: Width in inches of a picture; on a telephone its text is then as large as on paper.
-WIDTH = 4.6
-#: Maximum number of rows of a forest plot that is as high as their names need.
-NAMED_ROWS = 40
+WIDTH = 4.6  #: Width in inches of a picture; on a telephone its text is then as large as on paper.
+NAMED_ROWS = 40  #: Maximum number of rows of a forest plot that is as high as their names need.
 
 
 @dataclass(frozen=True)
@@ -42,23 +40,26 @@ class Picture:
     wide: bool = False  # whether it takes the whole width
 
 
+def picture(caption: str, plot: "Callable[[Axes], Any]", height: float) -> Picture:
+    """Return a picture of the usual width."""
+    return Picture(caption, partial(drawn, plot, WIDTH, height))
+
+
 def reliability_picture(evaluation: Evaluation, of: str = "") -> Picture:
     """Return the reliability diagram of one problem."""
-    draw = partial(drawn, partial(plot_reliability, evaluation), WIDTH, 5.2)
-    return Picture(captioned("Reliability diagram", of), draw)
+    return picture(captioned("Reliability diagram", of), partial(plot_reliability, evaluation), 5.2)
 
 
 def posterior_picture(evaluation: Evaluation | ClasswiseEvaluation, of: str = "") -> Picture:
     """Return the posterior of the ECE."""
-    draw = partial(drawn, partial(plot_posterior, evaluation), WIDTH, 3.9)
-    return Picture(captioned("Posterior of the ECE", of), draw)
+    return picture(captioned("Posterior of the ECE", of), partial(plot_posterior, evaluation), 3.9)
 
 
 def forest_picture(caption: str, evaluations: Mapping[Any, Evaluation] | ClasswiseEvaluation) -> Picture:
     """Return the intervals of several problems."""
     names = row_names(evaluations)
     height = 1.2 + (rows_height(names) if len(names) <= NAMED_ROWS else forest_height(names))
-    return Picture(caption, partial(drawn, partial(plot_forest, evaluations), WIDTH, height))
+    return picture(caption, partial(plot_forest, evaluations), height)
 
 
 def comparison_picture(caption: str, result: Compared, estimand: EstimandLike) -> Picture:
@@ -154,16 +155,16 @@ def _(result: GroupedEvaluation) -> Content:
 @content.register
 def _(result: BinSensitivity) -> Content:
     sheet, first = result.sheet(whole=True), next(iter(result.evaluations.values()))
-    picture = Picture("Intervals by number of bins", partial(drawn, partial(plot_bin_sensitivity, result), WIDTH, 4.4))
-    return Content("Choice of bins", sheet, [one_table("Choices of bins", sheet)], first._row_numbers(), [picture])
+    by_bins = picture("Intervals by number of bins", partial(plot_bin_sensitivity, result), 4.4)
+    return Content("Choice of bins", sheet, [one_table("Choices of bins", sheet)], first._row_numbers(), [by_bins])
 
 
 @content.register
 def _(result: ModelSensitivity) -> Content:
     sheet, rows = result.sheet(whole=True), result._first._row_numbers()
     height = 1.1 + rows_height([", ".join(choice) for choice in result])
-    picture = Picture("Intervals by model", partial(drawn, partial(plot_model_sensitivity, result), WIDTH, height))
-    return Content("Choice of model and prior", sheet, [one_table("Models and priors", sheet)], rows, [picture])
+    by_model = picture("Intervals by model", partial(plot_model_sensitivity, result), height)
+    return Content("Choice of model and prior", sheet, [one_table("Models and priors", sheet)], rows, [by_model])
 
 
 @content.register
@@ -187,14 +188,11 @@ def _(result: ScoreComparison) -> Content:
     sheet = result.sheet(whole=True)
     shown = [Table("Differences", sheet.header, sheet.rows, result.key), tables.scores(result)]
     first, height = result[result.names[0]], 1.2 + rows_height(tuple(map(_render.name, result)))
-    picture = Picture(
-        f"{capital(first.name)} of each classifier",
-        partial(drawn, partial(draw_scores, scores=result.scores), 1.3 * WIDTH, height),
-        wide=True,
-    )
+    draw = partial(drawn, partial(draw_scores, scores=result.scores), 1.3 * WIDTH, height)
+    scored = Picture(f"{capital(first.name)} of each classifier", draw, wide=True)
     # the lines of the classifiers are in their table
     bare = replace(sheet, remarks=(), notes=())
-    return Content(f"Comparison by the {first.name}", bare, shown, {"rows": first.n_rows}, [picture])
+    return Content(f"Comparison by the {first.name}", bare, shown, {"rows": first.n_rows}, [scored])
 
 
 def content_of(result: _presented.Presented, estimand: EstimandLike) -> Content:
@@ -209,9 +207,8 @@ def content_of(result: _presented.Presented, estimand: EstimandLike) -> Content:
 
 def _comparison(result: Comparison, estimand: EstimandLike) -> Content:
     record = as_scalar(estimand)
-    sheet = _render.Sheet(
-        result.sentence(estimand=record), result.specification(estimand=record), (), (), result.remarks
-    )
+    words = result.sentence(estimand=record), result.specification(estimand=record)
+    sheet = _render.Sheet(*words, (), (), result.remarks)
     sizes = {name: each.counts.n_rows for name, each in result.evaluations.items()}
     same = len(set(sizes.values())) == 1
     rows = {"rows": next(iter(sizes.values()))} if same else {f"rows of {name}": n for name, n in sizes.items()}
@@ -228,10 +225,10 @@ def _over_datasets(result: ComparisonOverDatasets, estimand: EstimandLike) -> Co
     first, second = result._listed(record)[:2]
     pair = partial(plot_over_datasets, result, first=first, second=second, estimand=record)
     height = 1.4 + forest_height([*result.datasets, *TOTALS])
-    pictures = [Picture(captioned("Differences", f"{first} - {second}"), partial(drawn, pair, WIDTH, height))]
+    pictures = [picture(captioned("Differences", f"{first} - {second}"), pair, height)]
     if len(result) > 2:
         ranks, height = partial(plot_over_datasets, result, estimand=record), 1.2 + forest_height(result.names)
-        pictures.insert(0, Picture("Mean ranks", partial(drawn, ranks, WIDTH, height)))
+        pictures.insert(0, picture("Mean ranks", ranks, height))
     rows = {f"rows of {name}": n for name, n in result.n_rows.items()}
     shown = [one_table("Pairs of classifiers", sheet), tables.by_dataset(result, record)]
     return Content("Comparison over data sets", sheet, shown, rows, pictures)

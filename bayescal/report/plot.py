@@ -86,9 +86,8 @@ def drawn_by_type(result: Any, ax: "Axes | None" = None, **options: Any) -> Any:
     """Draw a result; topics register the plots of their results in ``page.py``."""
     kind = type(result).__name__
     if not isinstance(result, Presented):
-        raise TypeError(
-            f"`result` must be a result of this package, as from `bayescal.evaluate(y_true, y_prob)`, not {kind}."
-        )
+        example = "as from `bayescal.evaluate(y_true, y_prob)`"
+        raise TypeError(f"`result` must be a result of this package, {example}, not {kind}.")
     parts = [name for name in result if isinstance(result[name], Presented)] if isinstance(result, Mapping) else []
     if parts:
         one = f"bayescal.plot(result[{parts[0]!r}])"

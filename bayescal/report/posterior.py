@@ -13,8 +13,7 @@ from bayescal.report import drawing
 from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.evaluation import Evaluation
 
-#: Vertical position of the bar of the interval, below the base line of its curve, in units of the peak.
-BAR = -0.13
+BAR = -0.13  #: Vertical position of the bar of the interval, below the base line of its curve, in units of the peak.
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,16 +39,13 @@ def density_of(draws: Draws, prob: float) -> Density:
         stems, smooth = often | (len(points) < 3), values[:0]
     else:
         stems, smooth = points == 0, values[values != 0]
-    x, height = _kde(smooth) if len(smooth) else (smooth, smooth)
+    x = height = smooth
+    if len(smooth):
+        from arviz_stats.base import array_stats
+
+        with np.errstate(all="ignore"):  # the choice of bandwidth divides by zero for evenly spaced draws, harmlessly
+            x, height, _ = array_stats.kde(smooth)
     return Density(x, height, points[stems], times[stems] / len(values), draws.mean(), low, high)
-
-
-def _kde(values: Floats) -> tuple[Floats, Floats]:
-    from arviz_stats.base import array_stats
-
-    with np.errstate(all="ignore"):  # the choice of bandwidth divides by zero for evenly spaced draws, harmlessly
-        x, height, _ = array_stats.kde(values)
-    return x, height
 
 
 def draw_density(ax: "Axes", density: Density, base: float, height: float, colour: str) -> None:
@@ -67,8 +63,7 @@ def draw_density(ax: "Axes", density: Density, base: float, height: float, colou
     ax.plot(density.mean, base + BAR, marker="o", markersize=7, color=colour, markeredgecolor=drawing.background(ax))
 
 
-#: Width and height in inches below which labels are fewer and smaller.
-ROOM = (4.0, 3.2)
+ROOM = (4.0, 3.2)  #: Width and height in inches below which labels are fewer and smaller.
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,15 +192,7 @@ def _row_name(name: str, density: Density) -> str:
 
 def _draw_plug_in(ax: "Axes", plug_in: float, right: float, color: str) -> None:
     ax.axvline(plug_in, color=color, linewidth=1.5, linestyle="--")
-    on_left = plug_in > right / 2
-    ax.annotate(
-        f"plug-in {_render.number(plug_in)}",
-        (plug_in, 1),
-        xycoords=("data", "axes fraction"),
-        xytext=(-4 if on_left else 4, -2),
-        textcoords="offset points",
-        ha="right" if on_left else "left",
-        va="top",
-        color=color,
-        fontsize=drawing.SMALL,
-    )
+    move, side = (-4, "right") if plug_in > right / 2 else (4, "left")
+    place: dict[str, Any] = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points", "va": "top"}
+    words = f"plug-in {_render.number(plug_in)}"
+    ax.annotate(words, (plug_in, 1), xytext=(move, -2), ha=side, color=color, fontsize=drawing.SMALL, **place)

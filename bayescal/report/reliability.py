@@ -15,8 +15,7 @@ from bayescal.results.comparison import Compared
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.sensitivity import BinSensitivity
 
-#: Largest number of diagrams side by side on a new figure.
-MOST_APART = 4
+MOST_APART = 4  #: Largest number of diagrams side by side on a new figure.
 
 type Several = Mapping[Any, Evaluation] | Sequence[Evaluation] | Compared | BinSensitivity
 
@@ -117,11 +116,8 @@ def plot_reliability(
     >>> [ax.get_title("left").splitlines()[0] for ax in axes]
     ['2 equal-width bins', '2 equal-mass bins']
     """
-    colors: dict[str, Any] = {
-        "reference_color": reference_color,
-        "above_color": above_color,
-        "below_color": below_color,
-    }
+    sides = {"above_color": above_color, "below_color": below_color}
+    colors: dict[str, Any] = {"reference_color": reference_color, **sides}
     named = several(evaluation)
     if named is not None and (np.iterable(ax) or (ax is None and isinstance(evaluation, BinSensitivity))):
         unnamed = isinstance(evaluation, list | tuple)
@@ -247,9 +243,9 @@ def _draw_mass(below: "Axes", points: diagram.ReliabilityPoints, color: str, lar
     diagram.scale_histogram(below, largest)
 
 
-def _hatched(ax: "Axes") -> dict[str, Any]:
+def _hatched(ax: "Axes", **style: Any) -> dict[str, Any]:
     """Return the style of censored rows in the histogram."""
-    return {"facecolor": "none", "edgecolor": drawing.background(ax), "hatch": "//////", "linewidth": 0}
+    return {"facecolor": "none", "edgecolor": drawing.background(ax), "hatch": "//////", "linewidth": 0, **style}
 
 
 def _reliability_key(
@@ -259,18 +255,12 @@ def _reliability_key(
     from matplotlib.lines import Line2D
 
     dot: dict[str, Any] = {"color": color, "marker": "o", "linestyle": "", "markersize": 5}
-    entries: list[tuple[Any, str]] = [
-        (Line2D([], [], **dot), dots),
-        (
-            Line2D([], [], markerfacecolor=drawing.background(ax), **dot),
-            f"< {diagram.THIN_BIN} {'effective ' * hatched}rows",
-        ),
-        (Line2D([], [], color=color, alpha=0.65, linewidth=4), f"{100 * prob:g} % interval"),
-    ]
-    if not thin:
-        del entries[1]
+    hollow = Line2D([], [], markerfacecolor=drawing.background(ax), **dot)
+    of_thin: list[tuple[Any, str]] = [(hollow, f"< {diagram.THIN_BIN} {'effective ' * hatched}rows")]
+    bar = Line2D([], [], color=color, alpha=0.65, linewidth=4)
+    entries = [(Line2D([], [], **dot), dots), *of_thin * thin, (bar, f"{100 * prob:g} % interval")]
     if hatched:
         from matplotlib.patches import Patch
 
-        entries.append((Patch(**{**_hatched(ax), "facecolor": color, "alpha": 0.55}), "censored"))
+        entries.append((Patch(**_hatched(ax, facecolor=color, alpha=0.55)), "censored"))
     return drawing.key_above(ax, entries, small=small)

@@ -14,10 +14,8 @@ from bayescal.report import drawing
 from bayescal.report import forest as forests
 from bayescal.results.sensitivity import LOG_DECIMALS, BinSensitivity, ModelSensitivity
 
-#: Distance between the two ways of binning, in units of the distance between numbers of bins.
-APART = 0.3
-#: Width and height in inches below which labels are smaller.
-ROOM = (4.0, 2.4)
+APART = 0.3  #: Distance between the two ways of binning, in units of the distance between numbers of bins.
+ROOM = (4.0, 2.4)  #: Width and height in inches below which labels are smaller.
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,9 +76,8 @@ def plot_bin_sensitivity(
     prob, ax = _checks.fraction("prob", prob), drawing.axes_or_new(ax, figsize=(6.4, 4.0))
     small = drawing.is_small(ax, *ROOM)
     numbers, all_series = series(result, prob)
-    colours = drawing.colors_by_name(
-        color, [each.binning for each in all_series], drawing.palette(ax).cycle[: len(all_series)]
-    )
+    ways, cycle = [each.binning for each in all_series], drawing.palette(ax).cycle
+    colours = drawing.colors_by_name(color, ways, cycle[: len(ways)])
     for each, colour in zip(all_series, colours, strict=False):
         _draw(ax, each, colour, scale=0.5 if small else 1.0)
     if result.estimand.bounds[0] < 0:
@@ -94,11 +91,8 @@ def plot_bin_sensitivity(
     symbols = wrap(f"{forests.key(prob)}, diamond: plug-in estimate", drawing.characters(ax, drawing.SMALL))
     ax.set_xlabel("\n".join(["number of bins", *symbols]), fontsize=drawing.SMALL)
     label = forests.axis_label(result.estimand, next(iter(result.evaluations.values())).counts.target)
-    ax.set_ylabel(
-        "\n".join(wrap(label, max(12, drawing.characters(ax, drawing.SMALL) // 2))),
-        fontsize=drawing.SMALL + 0.5,
-        parse_math=False,
-    )
+    lines = wrap(label, max(12, drawing.characters(ax, drawing.SMALL) // 2))
+    ax.set_ylabel("\n".join(lines), fontsize=drawing.SMALL + 0.5, parse_math=False)
     drawing.key_above(ax, small=small)
     return drawing.finished(ax, small=small)
 
@@ -185,9 +179,8 @@ def plot_model_sensitivity(
 def _name_small(ax: "Axes", priors: Sequence[str], colours: Mapping[str, Any]) -> None:
     """Name every row of small axes if there is room, and the models above them."""
     if 0.8 * ax.bbox.height * 72 / ax.figure.dpi / len(priors) >= 1.15 * drawing.TINY:  # labels take room from the axes
-        ax.set_yticks(
-            range(len(priors)), [_render.cut(each, forests.NAME_WIDTH) for each in priors], fontsize=drawing.TINY
-        )
+        names = [_render.cut(each, forests.NAME_WIDTH) for each in priors]
+        ax.set_yticks(range(len(priors)), names, fontsize=drawing.TINY)
     for model, colour in colours.items():
         ax.plot([], [], color=colour, linewidth=3, label=model)
     place: dict[str, Any] = {"loc": "lower center", "bbox_to_anchor": (0.5, 1), "ncols": len(colours)}

@@ -40,12 +40,8 @@ def further(result: Evaluation) -> list[Table]:
 
 def difference_rows(comparison: Comparison, estimand: Estimand) -> list[tuple[str, str, list[str]]]:
     """Return for each pair both names and the cells of the columns `DIFFERENCES`."""
-    rows = []
-    for row in comparison.table(PROB, estimand=estimand):
-        numbers = _render.numbers(*(row[column] for column in ("mean", "low", "high")))
-        numbers += [_share(row[column]) for column in ("p_left", "p_rope", "p_right")]
-        rows.append((_render.name(row["first"]), _render.name(row["second"]), numbers))
-    return rows
+    table = comparison.table(PROB, estimand=estimand)
+    return [(_render.name(row["first"]), _render.name(row["second"]), _cells(row)) for row in table]
 
 
 def difference_key(comparison: Comparison, estimand: Estimand, option: str = "") -> str:
@@ -89,13 +85,9 @@ def scores(comparison: ScoreComparison) -> Table:
 def by_dataset(result: ComparisonOverDatasets, estimand: Estimand) -> Table:
     """Return the table of differences of all pairs on each data set."""
     rows = [
-        [
-            _render.name(row["dataset"]),
-            f"{_render.name(row['first'])} - {_render.name(row['second'])}",
-            *_render.numbers(*(row[column] for column in ("mean", "low", "high"))),
-            *(_share(row[column]) for column in ("p_left", "p_rope", "p_right")),
-        ]
+        [dataset, f"{first} - {second}", *_cells(row)]
         for row in result._by_dataset(PROB, estimand)
+        for dataset, first, second in [[_render.name(row[key]) for key in ("dataset", "first", "second")]]
     ]
     return Table("Each data set", ("data set", "1st - 2nd", *DIFFERENCES), rows)
 
@@ -157,6 +149,12 @@ def _edges(edges: Sequence[float]) -> list[str]:
     """Write edges with as few digits as tell them apart, at least three and at most all."""
     written = ([f"{edge:.{digits}g}" for edge in edges] for digits in range(3, 18))
     return next(texts for texts in written if len(set(texts)) == len(edges))
+
+
+def _cells(row: Mapping[str, Any]) -> list[str]:
+    """Return the cells of the columns `DIFFERENCES`."""
+    numbers = _render.numbers(*(row[column] for column in ("mean", "low", "high")))
+    return numbers + [_share(row[column]) for column in ("p_left", "p_rope", "p_right")]
 
 
 def _share(probability: float) -> str:

@@ -3,13 +3,13 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from bayescal import _arviz, _checks, _render
-from bayescal._arrays import Bools
+from bayescal._arrays import Bools, pd, xr
 from bayescal._loops import in_threads
 from bayescal._meant import public
 from bayescal._metrics import Table
@@ -27,12 +27,7 @@ from bayescal.results.evaluations import Evaluations, Floats
 from bayescal.results.remarks import of_several, reading_remarks, remarks_of
 from bayescal.stats.contract import Counts
 
-if TYPE_CHECKING:
-    import pandas as pd
-    import xarray as xr
-
-#: Maximum number of rows that are printed: two means, and classes.
-PRINTED_ROWS = 22
+PRINTED_ROWS = 22  #: Maximum number of rows that are printed: two means, and classes.
 
 
 @public

@@ -20,8 +20,7 @@ from bayescal.stats.bins import FROM_ROWS, VALUES
 from bayescal.stats.contract import Paired
 from bayescal.stats.losses import KINDS, is_finite
 
-#: From this probability on, sentences state a direction without reservation.
-P_SURE = 0.95
+P_SURE = 0.95  #: From this probability on, sentences state a direction without reservation.
 #: Largest number of pairs in a printed table; beyond it, each classifier is shown against the best one.
 MOST_PAIRS = 15
 HEADER = ("difference", "mean", "sd", "2.5 %", "97.5 %", "P(1st)", "P(equal)", "P(2nd)")
@@ -148,8 +147,8 @@ def common_estimands(
 def order_rng(seed: int, estimand: Estimand) -> int | np.random.SeedSequence:
     """Return the seed of the joint draws of one estimand: `seed` for the ECE and errors like it, else one of its own.
 
-    With the same random numbers, the draws of two estimands have nearly the same order. This is appropriate for
-    unsigned errors of calibration, which are equal in one bin; others would seem to depend on each other.
+    With the same random numbers, the draws of two estimands have nearly the same order, as is right for these errors
+    only.
     """
     return seed if estimand.of_calibration else np.random.SeedSequence((seed, crc32(estimand.name.encode())))
 

@@ -145,8 +145,7 @@ class Compared(Judged, Evaluations):
         return self._record(estimand).words(self._first.counts.target)
 
 
-#: Quantities of the table of classifiers.
-MEASURES = ("ece", "brier_score", "auc", "accuracy")
+MEASURES = ("ece", "brier_score", "auc", "accuracy")  #: Quantities of the table of classifiers.
 #: Design effect from which rows count as dependent, and the remark for two classifiers on such rows.
 DEPENDENT_DESIGN_EFFECT = 1.5
 DEPENDENT_ROWS = (

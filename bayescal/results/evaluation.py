@@ -29,12 +29,9 @@ from bayescal.stats.bins import VALUES
 from bayescal.stats.contract import Counts
 from bayescal.stats.losses import KINDS
 
-#: Most bins of one value each whose table is printed, such as every 5 % from 0 to 100.
-MOST_SHOWN = 21
-#: Together with the seed of the bins, this number seeds the draws of the mean losses within bins.
-WITHIN_BINS = 1
-#: Quantities of `metrics` besides those of the table.
-SCORES = ("brier_score", "auc", "accuracy")
+MOST_SHOWN = 21  #: Most bins of one value each whose table is printed, such as every 5 % from 0 to 100.
+WITHIN_BINS = 1  #: Together with the seed of the bins, this number seeds the draws of the mean losses within bins.
+SCORES = ("brier_score", "auc", "accuracy")  #: Quantities of `metrics` besides those of the table.
 
 
 @public
@@ -321,11 +318,8 @@ class Evaluation(ModelChecks, _presented.Presented):
     @property
     def _reported(self) -> list[Estimand]:
         """Estimands of the table."""
-        return [
-            each
-            for each in registry.registered().values()
-            if each.reported and each.coordinate is None and self._available(each)
-        ]
+        every = registry.registered().values()
+        return [each for each in every if each.reported and each.coordinate is None and self._available(each)]
 
     @cached_property
     def null(self) -> Draws:
@@ -401,8 +395,7 @@ class Evaluation(ModelChecks, _presented.Presented):
     population: ClassVar[str] = ""
     #: Function that compares classifiers on the same rows, which a warning names.
     _compared_by: ClassVar[str] = "compare"
-    #: Words for the accuracies of the counts, as dots of a picture.
-    _observed_words: ClassVar[str] = "observed"
+    _observed_words: ClassVar[str] = "observed"  #: Words for the accuracies of the counts, as dots of a picture.
     #: Table of bins: columns of numbers of rows, title -> name in the records; the meaning of a dash.
     _bin_rows: ClassVar[Mapping[str, str]] = {"rows": "n"}
     _bin_dash: ClassVar[str] = "no rows in the bin"
@@ -485,11 +478,8 @@ class Evaluation(ModelChecks, _presented.Presented):
     _numbers = ("p_calibrated", "counts.n_rows")
 
     def _tables(self, prob: float, **options: Any) -> list[Table]:
-        scores: list[Estimand] = []
-        if options.get("estimands") is None:
-            scores = [
-                each for each in registry.registered().values() if each.name in SCORES and each.available(self.counts)
-            ]
+        every = registry.registered().values() if options.get("estimands") is None else ()
+        scores = [each for each in every if each.name in SCORES and each.available(self.counts)]
         return [*super()._tables(prob, **options), Table([self.row(each, prob) for each in scores], ("quantity",))]
 
     def row(self, estimand: registry.EstimandLike, prob: float = 0.95) -> dict[str, Any]:

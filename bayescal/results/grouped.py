@@ -23,12 +23,9 @@ from bayescal.results.of_groups import in_order, usual_order
 from bayescal.results.remarks import of_several, stated_clusters
 
 HEADER = ("", "n", "mean", "sd", "2.5 %", "97.5 %", "plug-in", "if calibrated")
-#: A group stands out if its error is the largest with at least this probability.
-P_STANDS_OUT = 0.8
-#: Least number of groups with which the coverage of partial pooling was measured.
-FEWEST_POOLED_GROUPS = 5
-#: Maximum number of groups that are printed.
-PRINTED_GROUPS = 25
+P_STANDS_OUT = 0.8  #: A group stands out if its error is the largest with at least this probability.
+FEWEST_POOLED_GROUPS = 5  #: Least number of groups with which the coverage of partial pooling was measured.
+PRINTED_GROUPS = 25  #: Maximum number of groups that are printed.
 #: Remark on pooled groups of which none stands out; docs/explanation/partial_pooling.md has the measured numbers.
 POOLED_REMARK = (
     "The largest probability of being the worst is overstated where many groups are nearly equal. The standard "

@@ -17,8 +17,7 @@ from bayescal.estimands.estimand import Estimand
 from bayescal.estimands.registry import EstimandLike, as_estimand
 from bayescal.results.comparable import Verdict, better_words
 
-#: Default half-width of the region of practical equivalence, in units of the estimand.
-ROPE = 0.01
+ROPE = 0.01  #: Default half-width of the region of practical equivalence, in units of the estimand.
 
 
 class Labelled(ABC):
@@ -147,24 +146,6 @@ def rank_shares(badness: Floats) -> Floats:
         cell = (order * (size + 1) + place).ravel()
         steps += sign * np.bincount(cell, weights=share.ravel(), minlength=steps.size).reshape(steps.shape)
     return np.clip(steps.cumsum(axis=1)[:, :-1] / n_draws, 0, 1)
-
-
-def label_rows(axis: str, labels: Iterable[Any], draws: Draws, badness: Floats, prob: float) -> list[dict[str, Any]]:
-    """Return one dict per label: moments and interval of its draws, probability of being the best, mean rank."""
-    low, high = draws.interval(prob)
-    columns = zip(labels, draws.mean(), draws.sd(), low, high, p_smallest(badness), mean_ranks(badness), strict=True)
-    return [
-        {axis: label, "mean": float(m), "sd": float(s), "low": float(lo), "high": float(hi)}
-        | {"p_best": float(best), "rank": float(rank)}
-        for label, m, s, lo, hi, best, rank in columns
-    ]
-
-
-def pair_row(first: Any, second: Any, difference: Draws, decision: dict[str, float], prob: float) -> dict[str, Any]:
-    """Return one row of the decision table: labels, moments and interval of the difference, and the decision."""
-    low, high = difference.interval(prob)
-    row = {"first": first, "second": second, "mean": difference.mean(), "sd": difference.sd()}
-    return {**row, "low": low, "high": high, **decision}
 
 
 class Joint(Labelled, _presented.Presented):
@@ -304,7 +285,11 @@ class Joint(Labelled, _presented.Presented):
 
         Keys are ``classifier``, ``group``, ``class`` or ``period`` (the label), mean, sd, low, high, p_best and rank.
         """
-        return label_rows(self.axis, self.labels, self.draws(estimand), self._ranked(estimand), prob)
+        draws, badness = self.draws(estimand), self._ranked(estimand)
+        numbers = draws.mean(), draws.sd(), *draws.interval(prob), p_smallest(badness), mean_ranks(badness)
+        names = (self.axis, "mean", "sd", "low", "high", "p_best", "rank")
+        rows = zip(self.labels, *(each.tolist() for each in numbers), strict=True)
+        return [dict(zip(names, row, strict=True)) for row in rows]
 
     def pairs_table(self, prob: float = 0.95, *, estimand: EstimandLike | None = None) -> list[dict[str, Any]]:
         """Return the decision table as data: one dict per pair.
@@ -318,10 +303,13 @@ class Joint(Labelled, _presented.Presented):
     def _rows(
         self, pairs: Iterable[tuple[Any, Any]], prob: float, estimand: EstimandLike | None
     ) -> list[dict[str, Any]]:
-        return [
-            pair_row(*pair, self._compared_difference(*pair, estimand), self.decide(*pair, estimand=estimand), prob)
-            for pair in pairs
-        ]
+        rows = []
+        for first, second in pairs:
+            difference = self._compared_difference(first, second, estimand)
+            row = {"first": first, "second": second, "mean": difference.mean(), "sd": difference.sd()}
+            row |= dict(zip(("low", "high"), difference.interval(prob), strict=True))
+            rows.append(row | self.decide(first, second, estimand=estimand))
+        return rows
 
     def _compared_difference(self, first: Any, second: Any, estimand: EstimandLike | None) -> Draws:
         """Draws of the first value minus the second, as they are compared; see `Estimand.compared`."""

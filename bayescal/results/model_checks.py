@@ -24,10 +24,8 @@ if TYPE_CHECKING:
 # leave-one-out: rows are identified only by bin and outcome; they are sorted by bin, within a bin those with outcome
 # 0 are first
 
-#: Largest number of rows with a value for each row.
-MOST_POINTWISE = 10_000_000
-#: Relative difference of effective and counted rows that is rounding.
-ROUNDING = 1e-9
+MOST_POINTWISE = 10_000_000  #: Largest number of rows with a value for each row.
+ROUNDING = 1e-9  #: Relative difference of effective and counted rows that is rounding.
 #: What to do in place of a comparison of models and priors.
 AGAIN = "Evaluate again with another model or prior, as with `model='dirichlet'`, and compare the intervals."
 
@@ -329,8 +327,7 @@ class ModelChecks:
 
 #: Largest number of rows of the log likelihood, which has one value per draw and row, and of its values.
 MOST_ROWS, MOST_VALUES = 20_000, 80_000_000
-#: Together with the seed of the bins, this number seeds the predicted outcomes.
-PREDICTED = 2
+PREDICTED = 2  #: Together with the seed of the bins, this number seeds the predicted outcomes.
 #: Name of the accuracy in the tree, where "accuracy" is that of the bins.
 OVERALL = {"accuracy": "accuracy_of_all_rows"}
 #: Value of `predictive` with which the outcome of each row is predicted, in place of the share of each bin.
@@ -347,7 +344,10 @@ def evaluation_tree(
     if predictive:
         _require_rows(counts, posterior, len(evaluation.bin_draws))
     under_prior = evaluation.under_prior() if prior else None
-    parameters, curves, sample_stats = _parameters(evaluation), _curves(evaluation), {}
+    parameters, curves, sample_stats = _parameters(evaluation), {}, {}
+    for each in registered().values():
+        if each.reported and each.coordinate and each.available(counts):
+            curves[each.name] = (*each.coordinate, evaluation.draws(each).values)
     if parameters is not None:
         sample_stats["sub_model"] = parameters.sub_model
     # an attribute `prior` would hide that the group is missing
@@ -395,11 +395,6 @@ def _variables(evaluation: Any) -> dict[str, Any]:
 
 def _parameters(evaluation: Any) -> Any:
     return evaluation.parameters if isinstance(evaluation.posterior, HasParameters) else None
-
-
-def _curves(evaluation: Any) -> dict[str, Any]:
-    reported = [each for each in registered().values() if each.reported and each.available(evaluation.counts)]
-    return {each.name: (*each.coordinate, evaluation.draws(each).values) for each in reported if each.coordinate}
 
 
 def _require_rows(counts: Counts, posterior: Any, n_draws: int) -> None:

@@ -10,8 +10,7 @@ from bayescal._invalid import errors_of
 from bayescal._metrics import Table
 from bayescal.estimands.registry import as_estimand
 
-#: Orders of groups in tables.
-ORDERS = ("worst first", "given")
+ORDERS = ("worst first", "given")  #: Orders of groups in tables.
 
 
 def usual_order(labels: Iterable[Any]) -> str:

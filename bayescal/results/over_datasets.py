@@ -30,9 +30,8 @@ def sentence_of(verdict: Verdict, n_datasets: int, population: Population, sign:
     these = f"On average over these {n_datasets} data sets, {'it' + words[2:] if uncertain else words}"
     if verdict.exactly_equal:
         return these
-    mean, low, high = (
-        _render.number(v, verdict.decimals) for v in (population.mean.mean(), *population.mean.interval(prob))
-    )
+    mean_over_all = population.mean.mean(), *population.mean.interval(prob)
+    mean, low, high = (_render.number(v, verdict.decimals) for v in mean_over_all)
     better = _render.probability(float((sign * population.new.values < 0).mean()))
     return (
         f"{these} In a population of data sets like these, the mean difference is {mean} ({low} to {high}), and "
@@ -79,10 +78,8 @@ def lines_of(rows: Iterable[Mapping[str, Any]], words: str, n_datasets: int, dec
     return lines
 
 
-#: Below this number of data sets, a remark says that the population depends on the prior.
-FEW_DATASETS = 5
-#: From this number of data sets on, a remark says that biases of single data sets matter.
-MANY_DATASETS = 20
+FEW_DATASETS = 5  #: Below this number of data sets, a remark says that the population depends on the prior.
+MANY_DATASETS = 20  #: From this number of data sets on, a remark says that biases of single data sets matter.
 
 
 @public
@@ -280,10 +277,8 @@ class ComparisonOverDatasets(OfEstimand, OverDatasets):
         """Return the sentence, table and remarks that printing shows, as data; with `whole`, all rows."""
         pairs, words = shown_pairs(self._listed(estimand), whole=whole), self._words(estimand)
         remarks = (*lines_of(self.each(estimand=estimand), words, len(self.datasets)), *self.remarks)
-        cells, key = (
-            cells_of(self._rows(pairs, 0.95, estimand)),
-            key_of(self.rope, words, as_estimand(estimand).comparative),
-        )
+        cells = cells_of(self._rows(pairs, 0.95, estimand))
+        key = key_of(self.rope, words, as_estimand(estimand).comparative)
         spec = self.specification(estimand=estimand)
         return _render.Sheet(self.sentence(estimand=estimand), spec, HEADER, cells, remarks, [key], question=spec)
 

@@ -76,13 +76,8 @@ class OverDatasets(Judged):
         if record.name in self._cache and named:
             return Draws(self._cache[record.name], record.name)
         streams = _checks.generator(self.order_seed).spawn(len(self.comparisons))
-        values = np.stack(
-            [
-                stream.permutation(self._of_one(name, estimand))
-                for name, stream in zip(self.datasets, streams, strict=True)
-            ],
-            axis=1,
-        )
+        each = zip(self.datasets, streams, strict=True)
+        values = np.stack([stream.permutation(self._of_one(name, estimand)) for name, stream in each], axis=1)
         if named:
             self._cache[record.name] = values
         return Draws(values, record.name)

@@ -13,10 +13,8 @@ from bayescal.estimands.regret import FEWEST_ROWS_PER_SIDE, rows_per_side
 from bayescal.results import wording
 from bayescal.stats.contract import Counts
 
-#: With fewer (effective) rows, intervals of the largest regret are too low if one bin is far off.
-FEW_ROWS = 500
-#: Fewer thresholds are named in a remark.
-FEW_THRESHOLDS = 10
+FEW_ROWS = 500  #: With fewer (effective) rows, intervals of the largest regret are too low if one bin is far off.
+FEW_THRESHOLDS = 10  #: Fewer thresholds are named in a remark.
 HEADER = ("threshold", "regret", "2.5 %", "97.5 %", "observed", "P(largest)")
 
 

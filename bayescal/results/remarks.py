@@ -16,13 +16,11 @@ from bayescal.stats.clusters import clusters_of
 from bayescal.stats.contract import Counts, HasSpread
 from bayescal.stats.ranks import Ranks
 
-#: Error of the AUC up to which no remedy is named.
-SMALL_GRID_ERROR = 0.001
+SMALL_GRID_ERROR = 0.001  #: Error of the AUC up to which no remedy is named.
 #: Thresholds of remarks: share of rows in bins of mean confidence near 0 or 1, and the distance that counts as near;
 #: effective rows per bin; effective rows.
 SATURATED_SHARE, NEAR_CERTAINTY, FEW_ROWS_PER_BIN, FEW_ROWS = 0.9, 0.002, 10, 30
-#: Effective number of clusters below which intervals of rows in clusters are doubtful.
-FEW_CLUSTERS = 40
+FEW_CLUSTERS = 40  #: Effective number of clusters below which intervals of rows in clusters are doubtful.
 #: Observed gaps differ clearly by this many standard errors of a calibrated bin, if the variance of its number of
 #: positive rows is at least this.
 CLEAR_GAP, LEAST_VARIANCE = 5, 5
@@ -30,8 +28,7 @@ CLEAR_GAP, LEAST_VARIANCE = 5, 5
 #: probabilities count as 0 or 1; share of wrong rows up to which they count as outcomes; and the same for other
 #: probabilities, as a share of the variance of the outcomes.
 ROWS_JUDGED, OF_EACH_OUTCOME, CERTAIN_SPREAD, OUTCOMES_SHARE, OUTCOMES_VARIANCE = 20, 10, 1e-12, 0.01, 0.005
-#: Standard errors by which the AUC must be below 0.5: the upper end of a 99.9 % interval.
-CLEARLY_REVERSED_AUC = 3.29
+CLEARLY_REVERSED_AUC = 3.29  #: Standard errors by which the AUC must be below 0.5: the upper end of a 99.9 % interval.
 #: What an AUC below 0.5 suggests, by target; that of a top label says how well errors are recognised.
 REVERSED = {
     "event": "Are these the probabilities of the other outcome?",
@@ -41,10 +38,8 @@ REVERSED = {
 #: Share of the rows of a bin about whose inside a remark may be made, and the slope of outcomes on confidences inside a
 #: bin, minus 1, if the confidences are in reverse order.
 MOST_ROWS_OF_BIN, REVERSED_SLOPE = 0.5, 2.0
-#: Tolerance for rounding of shares.
-ROUNDING = 1e-9
-#: Maximum number of results named at the beginning of a remark that they share.
-NAMED_RESULTS = 3
+ROUNDING = 1e-9  #: Tolerance for rounding of shares.
+NAMED_RESULTS = 3  #: Maximum number of results named at the beginning of a remark that they share.
 
 
 def remarks_of(counts: Counts, model: str) -> tuple[str, ...]:

@@ -60,9 +60,10 @@ class Choices[K, E](_presented.Presented):
             f"({self._in_words(most)}). "
         )
         if width > 0:
-            verdict = "less" if spread < width else "more"
+            verdict, ratio = "less" if spread < width else "more", spread / width
+            times = f"{ratio:.1f}" if ratio >= 0.095 else f"{ratio:.2f}"
             text += (
-                f"This range is {_ratio(spread / width)} times the mean width of the {100 * prob:g} % intervals "
+                f"This range is {times} times the mean width of the {100 * prob:g} % intervals "
                 f"({_render.number(width, d)}): {self._the_choice} matters {verdict} than the uncertainty given one "
                 f"{self._one}."
             )
@@ -78,14 +79,8 @@ class Choices[K, E](_presented.Presented):
         return {choice: each.draws(self.estimand) for choice, each in evaluations.items()}
 
 
-def _ratio(value: float) -> str:
-    return f"{value:.1f}" if value >= 0.095 else f"{value:.2f}"
-
-
-#: How the edges are chosen, and the number of bins that was asked for.
-type BinChoice = tuple[str, int]
-#: A bin of merged fine bins may exceed an equal share by this factor before a remark says so.
-UNEQUAL_BIN = 1.1
+type BinChoice = tuple[str, int]  #: How the edges are chosen, and the number of bins that was asked for.
+UNEQUAL_BIN = 1.1  #: A bin of merged fine bins may exceed an equal share by this factor before a remark says so.
 
 
 @public
@@ -207,13 +202,10 @@ class BinSensitivity(Choices[BinChoice, Any]):
         return f"BinSensitivity({self.sentence()})"
 
 
-#: Names of the model and of its prior.
-type ModelChoice = tuple[str, str]
-#: Name of the prior with the default options of the model.
-DEFAULT = "default"
+type ModelChoice = tuple[str, str]  #: Names of the model and of its prior.
+DEFAULT = "default"  #: Name of the prior with the default options of the model.
 HEADER = (*wording.HEADER[:5], "log marginal", "LOO", "LOO difference", "P(cal.)")
-#: Decimals of sums of log probabilities.
-LOG_DECIMALS = 1
+LOG_DECIMALS = 1  #: Decimals of sums of log probabilities.
 
 
 @public
@@ -263,23 +255,11 @@ class ModelSensitivity(Choices[ModelChoice, Any]):
             low, high = draws.interval(prob)
             difference, error = loo.minus(best)
             tested = isinstance(posterior, HasHypotheses)
-            row = {
-                "model": model,
-                "prior": prior,
-                "mean": draws.mean(),
-                "sd": draws.sd(),
-                "low": low,
-                "high": high,
-                "log_marginal": posterior.log_marginal_likelihood,
-                "elpd_loo": loo.elpd,
-                "se_loo": loo.se,
-                "p_loo": loo.p,
-                "elpd_difference": difference,
-                "se_difference": error,
-                "prior_odds": posterior.prior_odds if tested else float("nan"),
-                "p_calibrated": posterior.p_calibrated if tested else float("nan"),
-            }
-            rows.append(row)
+            row = {"model": model, "prior": prior, "mean": draws.mean(), "sd": draws.sd(), "low": low, "high": high}
+            row |= {"log_marginal": posterior.log_marginal_likelihood, "elpd_loo": loo.elpd, "se_loo": loo.se}
+            row |= {"p_loo": loo.p, "elpd_difference": difference, "se_difference": error}
+            of_test = ("prior_odds", "p_calibrated")
+            rows.append(row | {name: getattr(posterior, name) if tested else float("nan") for name in of_test})
         return rows
 
     def sentence(self, prob: float = 0.95) -> str:
@@ -314,9 +294,7 @@ class ModelSensitivity(Choices[ModelChoice, Any]):
         if best["elpd_loo"] == worst["elpd_loo"]:
             return ""
         near = [row for row in rows if -row["elpd_difference"] <= 2 * row["se_difference"]]
-        lower, error = (
-            _render.number(value, LOG_DECIMALS) for value in (-worst["elpd_difference"], worst["se_difference"])
-        )
+        lower, error = (_render.number(v, LOG_DECIMALS) for v in (-worst["elpd_difference"], worst["se_difference"]))
         which = f"largest under the {self._in_words(best)}"
         if len(near) > 1:
             share = f"{len(near)} of the {len(rows)}" if len(near) < len(rows) else f"all {len(rows)}"
@@ -345,12 +323,10 @@ class ModelSensitivity(Choices[ModelChoice, Any]):
         cells = []
         for row in self.table():
             numbers = [_render.number(row[name], d) for name in ("mean", "sd", "low", "high")]
-            logs = [_render.number(row[name], LOG_DECIMALS) for name in ("log_marginal", "elpd_loo")]
+            names = ("log_marginal", "elpd_loo", "elpd_difference", "se_difference")
+            *logs, difference, error = (_render.number(row[name], LOG_DECIMALS) for name in names)
             p = row["p_calibrated"]
             shown = _render.number(p) if np.isnan(p) else _render.probability(p).removeprefix("= ")
-            difference, error = (
-                _render.number(row[name], LOG_DECIMALS) for name in ("elpd_difference", "se_difference")
-            )
             cells.append([_name((row["model"], row["prior"])), *numbers, *logs, f"{difference} ({error})", shown])
         notes = [
             "log marginal: log marginal likelihood of the outcomes, given the bins of the rows; under the shrinkage "

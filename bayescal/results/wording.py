@@ -14,10 +14,8 @@ from bayescal.stats.clusters import clusters_of
 from bayescal.stats.contract import Counts
 
 HEADER = ("", "mean", "sd", "2.5 %", "97.5 %", "plug-in", "if calibrated")
-#: Every specification ends with the posterior probability that the ECE is below this value.
-SMALL_ECE = 0.02
-#: The smallest P-value that is printed as a number; smaller ones lose their digits.
-SMALLEST_P = 1e-300
+SMALL_ECE = 0.02  #: Every specification ends with the posterior probability that the ECE is below this value.
+SMALLEST_P = 1e-300  #: The smallest P-value that is printed as a number; smaller ones lose their digits.
 
 
 def direction_words(target: str) -> tuple[str, str]:
@@ -27,7 +25,8 @@ def direction_words(target: str) -> tuple[str, str]:
     probability of an event these words mislead: an under-confident classifier overstates small probabilities and
     understates large ones.
     """
-    return _OF_PROBABILITY if target in EVENTS else _OF_CONFIDENCE
+    of_event = ("stated too high", "stated too low")
+    return of_event if target in EVENTS else ("over-confident", "under-confident")
 
 
 def axis_words(target: str) -> tuple[str, str]:
@@ -37,8 +36,6 @@ def axis_words(target: str) -> tuple[str, str]:
 
 #: Words of the axes of a reliability diagram, for targets other than confidence.
 _AXES = {"event": ("stated probability", "event rate"), "classwise": ("stated probability", "class frequency")}
-_OF_CONFIDENCE = ("over-confident", "under-confident")
-_OF_PROBABILITY = ("stated too high", "stated too low")
 
 
 def row_numbers(counts: Counts) -> dict[str, object]:
@@ -84,8 +81,7 @@ def _bins(counts: Sequence[Counts]) -> str:
     return f"{first.in_words(many)} for each class"
 
 
-#: Where an interval comes from if there are no rows.
-OF_PRIOR = "under the prior, because there are no rows"
+OF_PRIOR = "under the prior, because there are no rows"  #: Where an interval comes from if there are no rows.
 PREDICTED = "as predicted from the other groups, because this one has no rows"
 
 

@@ -70,11 +70,7 @@ def _index(confidence: Array, edges: Array, by_product: bool) -> Indices:
 
 
 def accumulate(confidence: Array, outcome: Array, weight: Array | None, bins: Bins) -> tuple[CellSums, float] | None:
-    """Sum rows by bin and outcome, in float64 and centred on the midpoints; also return the largest weight, or 1.
-
-    None if any value is invalid: a confidence outside [0, 1], an outcome other than 0 and 1, a weight that is negative
-    or not finite. The caller then rescans the rows to report which.
-    """
+    """Sum rows by bin and outcome, and return the largest weight, or 1; None if a value is invalid, for a rescan."""
     loops = compiled("rows", (confidence, outcome, weight), len(outcome) * SECONDS_A_ROW)
     search = _Search.of(bins, confidence.dtype)
     span = max(SPAN, search.chunk)

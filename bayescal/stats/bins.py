@@ -432,9 +432,8 @@ def _custom_edges(bins: Any) -> Floats:
 def effective_rows(weight: Floats, weight_sq: Floats, cuts: Ints) -> Floats:
     """Compute Kish's effective number of rows, (sum w)^2 / sum w^2, in each bin; at least 1, also if squares underflow.
 
-    `weight` and `weight_sq` are sums of positive weights and of their squares by part, a row or a fine bin, shape
-    (n_parts,). `cuts` are the indexes of the first part of each bin but the first, shape (n_bins - 1,), increasing from
-    at least 1.
+    `weight` and `weight_sq` are sums over parts, rows or fine bins, and `cuts` the first part of each bin but the
+    first.
     """
     start = np.concatenate([[0], cuts])
     total, squares = np.add.reduceat(weight, start), np.add.reduceat(weight_sq, start)

@@ -326,11 +326,7 @@ _BY_BIN, _BY_PAIR = ("weight", "weight_sq", "residual", "own", "own_sq"), ("rr",
 
 
 def masses_of_units(rows: Any, n_draws: int, rng: Generator, shape: Floats | float = 1.0) -> Floats:
-    """Draw a Gamma number of each cluster, or other unit, and multiply its sums by it; (n_draws, size).
-
-    `rows` has shape (n_units, size), sparse; `shape` is the parameter of the numbers, by default 1: a standard
-    exponential number.
-    """
+    """Draw Gamma numbers of the units and multiply their sums, sparse, by them; (n_draws, size)."""
     mass, step = np.zeros((n_draws, rows.shape[1])), max(AT_ONCE // n_draws, 1)
     shapes = np.broadcast_to(shape, rows.shape[0])[:, None]
     for start in range(0, rows.shape[0], step):

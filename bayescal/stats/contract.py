@@ -23,75 +23,40 @@ class Counts(Protocol):
     """
 
     @property
-    def bins(self) -> Bins:
-        """Edges of the bins."""
-
+    def bins(self) -> Bins: ...  # edges of the bins
     @property
-    def target(self) -> str:
-        """Question: ``"event"``, ``"top-label"`` or ``"confidence"``."""
-
+    def target(self) -> str: ...  # question: ``"event"``, ``"top-label"`` or ``"confidence"``
     @property
-    def n(self) -> Array:
-        """Rows per bin."""
-
+    def n(self) -> Array: ...  # rows per bin
     @property
-    def k(self) -> Array:
-        """Rows with outcome 1 per bin."""
-
+    def k(self) -> Array: ...  # rows with outcome 1 per bin
     @property
-    def n_rows(self) -> int:
-        """Rows of all bins."""
-
+    def n_rows(self) -> int: ...  # rows of all bins
     @property
-    def weight(self) -> Array:
-        """Total weight of the rows per bin: their number, if rows have no weights."""
-
+    def weight(self) -> Array: ...  # total weight of the rows per bin: their number, if rows have no weights
     @property
-    def weighted(self) -> bool:
-        """Whether rows have weights other than 1."""
-
+    def weighted(self) -> bool: ...  # whether rows have weights other than 1
     @property
-    def occupied(self) -> Bools:
-        """Bins with positive weight."""
-
+    def occupied(self) -> Bools: ...  # bins with positive weight
     @property
-    def accuracy(self) -> Floats:
-        """Observed share of outcome 1 per bin; NaN in empty bins, and in bins of a target without labelled rows."""
-
+    def accuracy(self) -> Floats: ...  # observed share of outcome 1 per bin; NaN without rows whose outcome is known
     @property
-    def mean_confidence(self) -> Floats:
-        """Mean confidence per bin; NaN in empty bins."""
-
+    def mean_confidence(self) -> Floats: ...  # mean confidence per bin; NaN in empty bins
     @property
-    def share(self) -> Floats:
-        """Share of all rows, or of all weight, per bin."""
-
+    def share(self) -> Floats: ...  # share of all rows, or of all weight, per bin
     @property
-    def effective_n(self) -> Floats:
-        """Effective number of rows per bin: the evidence that posteriors use."""
-
+    def effective_n(self) -> Floats: ...  # effective number of rows per bin: the evidence that posteriors use
     @property
-    def effective_k(self) -> Floats:
-        """Effective number of rows with outcome 1 per bin."""
-
+    def effective_k(self) -> Floats: ...  # effective number of rows with outcome 1 per bin
     @property
-    def effective_rows(self) -> float:
-        """Effective number of rows of all bins."""
-
+    def effective_rows(self) -> float: ...  # effective number of rows of all bins
     @property
-    def losses(self) -> LossSums | None:
-        """Sums of squared errors, which the Brier score needs; None if they were not counted."""
-
+    def losses(self) -> LossSums | None: ...  # squared errors, for the Brier score; None if they were not counted
     @property
-    def log_losses(self) -> LossSums | None:
-        """Sums of log losses, which the log score needs; None if they were not counted."""
-
+    def log_losses(self) -> LossSums | None: ...  # log losses, for the log score; None if they were not counted
     @property
-    def ranks(self) -> Ranks | None:
-        """Rows on a grid finer than the bins, for the area under the ROC curve; None if there is no finer grid."""
-
-    def __add__(self, other: Any, /) -> "Counts":
-        """Return the counts of the rows of both."""
+    def ranks(self) -> Ranks | None: ...  # rows on a finer grid than the bins, for the AUC; None if there is none
+    def __add__(self, other: Any, /) -> "Counts": ...  # return the counts of the rows of both
 
 
 @runtime_checkable
@@ -99,70 +64,42 @@ class HasSpread(Protocol):
     """Counts that know how confidences vary inside the bins; arrays have shape (n_bins,), NaN in empty bins."""
 
     @property
-    def within_variance(self) -> Floats:
-        """Variance of the confidences inside each bin."""
-
+    def within_variance(self) -> Floats: ...  # variance of the confidences inside each bin
     @property
-    def within_covariance(self) -> Floats:
-        """Covariance of outcome and confidence inside each bin."""
+    def within_covariance(self) -> Floats: ...  # covariance of outcome and confidence inside each bin
 
 
 class Paired(Protocol):
     """Joint counts of two classifiers on the same rows: everything that comparisons ask for."""
 
     @property
-    def first(self) -> Counts:
-        """Counts of the first classifier."""
-
+    def first(self) -> Counts: ...  # counts of the first classifier
     @property
-    def second(self) -> Counts:
-        """Counts of the second classifier."""
-
+    def second(self) -> Counts: ...  # counts of the second classifier
     @property
-    def cells(self) -> Ints:
-        """Joint cells: bin and outcome of each classifier."""
-
+    def cells(self) -> Ints: ...  # joint cells: bin and outcome of each classifier
     @property
-    def n(self) -> Ints:
-        """Rows per joint cell."""
-
+    def n(self) -> Ints: ...  # rows per joint cell
     @property
-    def weight(self) -> Floats:
-        """Weight per joint cell."""
-
+    def weight(self) -> Floats: ...  # weight per joint cell
     @property
-    def weight_sq(self) -> Floats:
-        """Squared weights per joint cell."""
-
+    def weight_sq(self) -> Floats: ...  # squared weights per joint cell
     @property
-    def loss_difference(self) -> LossSums | None:
-        """Sums of the difference of squared errors; None if they were not counted."""
-
+    def loss_difference(self) -> LossSums | None: ...  # differences of squared errors; None if not counted
     @property
-    def log_loss_difference(self) -> LossSums | None:
-        """Sums of the difference of log losses; None if they were not counted."""
-
+    def log_loss_difference(self) -> LossSums | None: ...  # differences of log losses; None if not counted
     @property
-    def loss_covariance(self) -> Floats | None:
-        """Covariance over rows of the losses of the two Brier scores; None if the sums of losses contain it."""
-
+    def loss_covariance(self) -> Floats | None: ...  # of the two Brier scores; None if the sums of losses contain it
     @property
-    def area_correlation(self) -> float | None:
-        """Correlation of the areas under the ROC curve; None if the joint cells give it."""
-
+    def area_correlation(self) -> float | None: ...  # correlation of the AUCs; None if the joint cells give it
     @property
-    def risk_correlation(self) -> float | None:
-        """Correlation of the AUGRCs; None if the joint cells give it."""
-
+    def risk_correlation(self) -> float | None: ...  # correlation of the AUGRCs; None if the joint cells give it
     @property
-    def clusters(self) -> PairedClusters | None:
-        """Sums over clusters; None if rows are independent."""
+    def clusters(self) -> PairedClusters | None: ...  # sums over clusters; None if rows are independent
 
-    def linear_cosine(self, of_gap: Coefficients, of_mass: Coefficients) -> float:
-        """Cosine similarity over rows, or over clusters, of two linear functions of gaps and masses of the bins."""
-
-    def gap_cosine(self, gaps: Coefficients) -> float:
-        """Cosine similarity over rows of two profiles of gaps by bin."""
+    # Cosine similarity over rows, or over clusters, of two linear functions of gaps and masses of the bins
+    def linear_cosine(self, of_gap: Coefficients, of_mass: Coefficients) -> float: ...
+    def gap_cosine(self, gaps: Coefficients) -> float: ...  # cosine similarity over rows of two profiles of gaps by bin
 
 
 Pairs = Mapping[tuple[int, int], Paired]  #: Joint counts of the classifiers i < j.

@@ -251,12 +251,8 @@ def _count_groups(
     require_group_labels(dict.fromkeys([*counted, *groups.labels]), most)
     for label, chosen in zip(groups.labels, groups.rows(), strict=True):
         of_group = None if columns.weight is None else columns.weight[chosen]
-        of_rows: dict[str, Any] = {
-            "confidence": rows.confidence[chosen],
-            "outcome": rows.outcome[chosen],
-            "weight": of_group,
-        }
-        part = replace(rows, **of_rows, reading=Reading())  # all rows state how they were read
+        of_rows: dict[str, Any] = {name: getattr(rows, name)[chosen] for name in ("confidence", "outcome")}
+        part = replace(rows, **of_rows, weight=of_group, reading=Reading())  # all rows state how they were read
         yield label, _count(part, bins), part, chosen
 
 
@@ -312,11 +308,7 @@ def _count_classes(rows: ClassRows, bins: Bins, classes: tuple[Any, ...]) -> Cla
 
 
 def _weighable(weight: Floats | None) -> tuple[Floats | None, float]:
-    """Return weights whose squares can be summed, and the factor by which to multiply the sums.
-
-    The weights of one block may all be zero or too small for their squares, even if those of all rows are not. The
-    factor is 0 or a power of two.
-    """
+    """Return weights whose squares can be summed, also if a block has tiny ones, and the factor for the sums."""
     if weight is None:
         return None, 1.0
     if not weight.any():

@@ -19,10 +19,7 @@ LARGEST_LOG_LOSS = 1074 * float(np.log(2))  #: Largest finite log loss: that of 
 
 @dataclass(frozen=True, eq=False)
 class LossSums(Sums):
-    """Sums over rows of a loss and of its square, in arrays of one shape, for example by outcome and bin.
-
-    A loss does not depend on the bins, so sums of two bins can be added like sums of two batches.
-    """
+    """Sums over rows of a loss and of its square, which do not depend on bins: those of two bins can be added."""
 
     total: Floats  # sum of weight times loss, over rows with a finite loss
     squares: Floats  # sum of weight times squared loss, over the same rows

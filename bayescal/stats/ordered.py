@@ -58,9 +58,8 @@ class StoredSteps(OneScore):
 class OrderedSums(OneScore):
     """Sums over the rows of each distinct score, arrays of shape (n_scores,), in increasing order of the scores.
 
-    Equal scores are merged, so the order of rows has no effect. Rows of weight 0 are left out. Without weights, all
-    weights are 1, and weights of 1 give bitwise the same results as no weights. Multiplying all weights by a power of
-    two does not change any result.
+    The order of rows has no effect, and rows of weight 0 are left out. Weights of 1 give bitwise the same results as no
+    weights, and a power of two in all weights changes no result.
     """
 
     score: Array  # distinct scores c, increasing
@@ -162,8 +161,7 @@ def _starts(score: Array) -> Indices | None:
 def sort_with_outcome(score: Array, outcome: Array) -> tuple[Array, Bools]:
     """Sort scores in [0, 1], and rows of equal scores by outcome; scores of more than 64 bits are rounded to float64.
 
-    The highest two bits of floats below 2 are 0, so the bits can be shifted by one to append the outcome, and no index
-    is needed.
+    The highest two bits of floats below 2 are 0, so a shift by one makes room for the outcome, and no index is needed.
     """
     keys = _bits(_at_most_64_bits(score))
     one = keys.dtype.type(1)
@@ -178,8 +176,7 @@ def sort_with_outcome(score: Array, outcome: Array) -> tuple[Array, Bools]:
 def stable_order(score: Array) -> tuple[Ints, Array]:
     """Return ``np.argsort(score, kind="stable")`` of one or more scores in [0, 1], and the sorted scores, without -0.
 
-    The highest bits of a score and its index, together 64 bits, are sorted as one integer. Rows whose scores only
-    differ in lower bits are sorted again. Scores of more than 64 bits are rounded to float64.
+    The highest bits of a score and its index, together 64 bits, are sorted as one integer, and ties sorted again.
     """
     score = _at_most_64_bits(score)
     least, most = (int(_bits(end)[0]) for end in (score.min(keepdims=True), score.max(keepdims=True)))

@@ -31,11 +31,8 @@ class Ranks(Frozen):
     """Weights of the rows by outcome in the occupied cells of a grid of confidences.
 
     Rows of one cell count as ties. If every distinct confidence is a cell, the area under the ROC curve is exact;
-    otherwise `grid_error` bounds its error. The fine grid has about 60 000 cells with relative widths of 2^-10 of the
-    smaller one of confidence and 1 - confidence. `design_effect` is the factor by which the variance of the area
-    exceeds that of independent rows, for rows in clusters; None for other rows and for sums, because placements refer
-    to all rows. Ranks of rows in clusters whose outcome is whether a prediction is right also hold the rows of each
-    cluster, `by_cluster`.
+    otherwise `grid_error` bounds its error. `design_effect` is the factor by which the variance of the area exceeds
+    that of independent rows; None without clusters and for sums, because placements refer to all rows.
     """
 
     grid: Bins | str  # bins, or `VALUES`: every distinct confidence, or `FINE`
@@ -181,10 +178,7 @@ class Ranks(Frozen):
     def in_clusters(
         self, confidence: Array, outcome: Array, weight: Array | None, of_row: Ints, *, hold: bool = False
     ) -> "Ranks":
-        """Return these ranks with the design effect of clusters, from the rows that they count; see `with_clusters`.
-
-        With `hold`, the ranks hold the rows of each cluster.
-        """
+        """Return these ranks with the design effect of clusters; with `hold`, and the rows of each cluster."""
         ranks, weights = self, np.ones(len(confidence)) if weight is None else weight.astype(np.float64)
         if hold:
             from scipy.sparse import csr_array

@@ -111,9 +111,8 @@ def kind_of(counts: object) -> CountsKind:
 @cache
 def _load_package() -> None:
     for file in sorted([*PACKAGE.rglob("document.py"), *PACKAGE.rglob("documents/*.py")]):
-        import_module(
-            ".".join(("bayescal", *file.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__")
-        )
+        parts = file.relative_to(PACKAGE.parent).with_suffix("").parts
+        import_module(".".join(parts).removesuffix(".__init__"))
 
 
 @public

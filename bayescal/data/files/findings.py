@@ -104,10 +104,9 @@ def sums_of_file(
 ) -> RowSums:
     """Return the sums of all rows of a matrix, by which its rows are to be divided; otherwise raise.
 
-    The blocks of a file are first read without division. If rows do not sum to 1, the decimals of all rows say whether
-    this is rounding: a pass over the file finds them, and a second one reports the rows if it is not. `blocks` begins a
-    pass. The error `problem` of the first attempt is raised again if it is another one, or if an entry is not a
-    probability.
+    Blocks are first read without division. If rows do not sum to 1 (`problem`), the decimals of all rows say whether
+    this is rounding: a pass over the file, begun by `blocks`, finds them, and a second one reports the rows if it is
+    not.
     """
     sums = sums_of_blocks(blocks()) if is_about_sums(problem) else None
     if sums is None:

@@ -16,14 +16,10 @@ from bayescal.data.files.shapes import LARGEST_JSON, MUST_BE, refuse_binary, rew
 from bayescal.data.files.source import FileError, Kind, Source, file_literal, identifier, is_or_are, listed, literal
 from bayescal.data.files.text import Delimited, Text
 
-#: Maximum number of bytes of a line that a message shows.
-SHOWN_BYTES = 60
-#: Number of lines in which an error message looks for fields of objects.
-LINES_SHOWN = 1000
-#: An index of a list in brackets, which is written with a dot here.
-_INDEX = re.compile(r"\[(\d+)\]")
-#: Keys and indexes of list elements, from the outermost inwards.
-Steps = tuple[str, ...]
+SHOWN_BYTES = 60  #: Maximum number of bytes of a line that a message shows.
+LINES_SHOWN = 1000  #: Number of lines in which an error message looks for fields of objects.
+_INDEX = re.compile(r"\[(\d+)\]")  #: An index of a list in brackets, which is written with a dot here.
+Steps = tuple[str, ...]  #: Keys and indexes of list elements, from the outermost inwards.
 
 
 class JsonLines(Text):
@@ -238,8 +234,7 @@ def _pointer(steps: Steps) -> str:
     return "".join("/" + step.replace("~", "~0").replace("/", "~1") for step in steps)
 
 
-#: Number of bytes from which the format is detected.
-HEAD_BYTES = 65536
+HEAD_BYTES = 65536  #: Number of bytes from which the format is detected.
 
 
 class Parquet(Source):

@@ -26,8 +26,7 @@ def read_models(
 ) -> dict[str, Rows]:
     """Read the predictions of several classifiers on the same rows, from one file or from files with a column `key`.
 
-    Keys identify each row, once in each file, and are compared as text, as those of clusters and of groups (`by`). Rows
-    have the order of the first file. Weights must agree between files, and labels too if they are true classes
+    Rows have the order of the first file. Weights must agree between files, and labels too if they are true classes
     (`same_labels`) and do not state whether a prediction was right.
     """
     sources = list(dict.fromkeys(classifier.source for classifier in models.values()))

@@ -59,10 +59,7 @@ def class_columns(
 
 
 def named_classes(names: Sequence[str]) -> tuple[int, ...] | tuple[str, ...]:
-    """Return the classes as integers if all are; otherwise as text, which is then compared with the labels as text.
-
-    Labels that are numbers are read as float64, which cannot hold every integer from 2**53 on. Such classes stay text.
-    """
+    """Return the classes as integers if all are below 2**53, which float64 labels can hold; otherwise as text."""
     numbers = as_integers(names)
     if numbers is None or max(map(abs, numbers), default=0) >= 2**53:
         return tuple(names)
@@ -178,16 +175,12 @@ def rows_of(classifier: ModelColumns, place: Places, read: Mapping[tuple[str, Ki
     """Combine the columns that were read."""
     probs = [read[column] for column in place.probs]
     labels = read[place.label]
-    return Rows(
-        as_wide_as_classes(labels, place.classes or ()) if place.label[1] == "text" else labels,
-        probs[0] if classifier.prob_prefix is None else np.column_stack(probs),
-        read[place.weights[0]] if place.weights else None,
-        place.classes,
-        tuple(column for column, _ in place.probs),
-        classifier.source,
-        group=read[place.group[0]] if place.group else None,
-        cluster=read[place.cluster[0]] if place.cluster else None,
-    )
+    y_true = as_wide_as_classes(labels, place.classes or ()) if place.label[1] == "text" else labels
+    y_prob = probs[0] if classifier.prob_prefix is None else np.column_stack(probs)
+    of_rows = {"weights": place.weights, "group": place.group, "cluster": place.cluster}
+    known: dict[str, Any] = {name: read[columns[0]] if columns else None for name, columns in of_rows.items()}
+    columns = tuple(column for column, _ in place.probs)
+    return Rows(y_true, y_prob, classes=place.classes, columns=columns, source=classifier.source, **known)
 
 
 def as_wide_as_classes(labels: Array, classes: Sequence[str]) -> Array:
@@ -255,13 +248,10 @@ def open_predictions(
     cluster: str | None = None,
     logprob: bool = False,
 ) -> RowStream:
-    """Open a Parquet, CSV, TSV or JSON-lines file with labels and probabilities; its content decides its format.
+    """Open a Parquet, CSV, TSV or JSON-lines file with labels and probabilities; arguments are those of `count_file`.
 
-    Arguments are those of `count_file`. Delimited text follows RFC 4180: only double quotes quote a field, and
-    apostrophes are text. The number of rows read is compared with a count of the records in the file that is
-    independent of how values are read. Classes after `prob_prefix` are sorted if all are integers, otherwise in the
-    order of the file; `classes` may also name columns that end in integers. Labels are compared as text, or as numbers
-    where all classes are integers. Groups (`by`) and clusters are read as text.
+    Only double quotes quote a field (RFC 4180). Classes after `prob_prefix` are sorted if all are integers, otherwise
+    in the order of the file. Labels are compared as text, or as numbers where all classes are integers.
     """
     classifier = ModelColumns(open_source(path), label, prob, prob_prefix, logprob)
     places = places_of(classifier, (weights, cluster, by), classes)

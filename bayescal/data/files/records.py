@@ -13,18 +13,14 @@ from bayescal._arrays import Bools, Indices
 Bytes = NDArray[np.uint8]
 Flags = Bools
 
-#: Number of bytes per read; arrays of this size fit in the processor cache.
-CHUNK = 2**19
-#: Maximum number of bytes per line.
-LONGEST_LINE = 2**26
+CHUNK = 2**19  #: Number of bytes per read; arrays of this size fit in the processor cache.
+LONGEST_LINE = 2**26  #: Maximum number of bytes per line.
 BOM = b"\xef\xbb\xbf"
 LF, CR, QUOTE, COMMA, CLOSE_OBJECT, CLOSE_ARRAY = b'\n\r",}]'
 BLANKS = b" \t"
-#: Number of bytes that are searched before a quote; a field that begins with more blanks is refused.
-MARGIN = 256
+MARGIN = 256  #: Number of bytes that are searched before a quote; a field that begins with more blanks is refused.
 
-#: A comma before a closing bracket, which JSON forbids outside strings.
-CLOSED_AFTER_COMMA = re.compile(rb",\s*[}\]]")
+CLOSED_AFTER_COMMA = re.compile(rb",\s*[}\]]")  #: A comma before a closing bracket, which JSON forbids outside strings.
 
 
 class MisplacedQuoteError(ValueError):
@@ -50,9 +46,8 @@ class LongLineError(ValueError):
 def count_delimited(file: IO[bytes], delimiter: str) -> tuple[int, int]:
     """Count the records of delimited text (RFC 4180) from its beginning, and the delimiters between their fields.
 
-    `delimiter` is one ASCII character. Blank lines do not count as records. Records with K fields have K - 1 delimiters
-    each. Refuse an opening quote that is not at the beginning of a field or never closed, and a closing quote that is
-    not at the end of its field.
+    Blank lines do not count as records. Refuse an opening quote that is not at the beginning of a field or never
+    closed, and a closing quote that is not at the end of its field.
     """
     edge = np.zeros(256, dtype=bool)
     edge[[LF, CR, ord(delimiter)]] = True

@@ -34,13 +34,10 @@ ARCHIVES = {
     ("xl/",): ("an Excel workbook", "pandas.read_excel(path)"),
     ("content.xml",): ("an OpenDocument file", "pandas.read_excel(path)"),
 }
-#: Beginnings of comment lines.
-COMMENTS = ("#", "%")
+COMMENTS = ("#", "%")  #: Beginnings of comment lines.
 MUST_BE = "it must be Parquet, or CSV, TSV or JSON lines in UTF-8."
-#: Argument of pandas with which numbers keep all their digits.
-EXACT = "precise_float=True"
-#: Maximum number of bytes of a JSON file whose shape is determined.
-LARGEST_JSON = 2**26
+EXACT = "precise_float=True"  #: Argument of pandas with which numbers keep all their digits.
+LARGEST_JSON = 2**26  #: Maximum number of bytes of a JSON file whose shape is determined.
 
 
 def rewriting(path: Path, reading: str) -> str:

@@ -21,17 +21,14 @@ from bayescal._rules import COMPLETE, OBSERVED, OVERSHOOT
 #: Kinds of columns: numbers; logarithms of probabilities, which become probabilities; class numbers or true/false;
 #: unchanged text in an array of objects. Labels and texts of the last two may be missing: NaN, or None.
 Kind = Literal["number", "log", "label", "text", "label or none", "text or none"]
-#: Texts that stand for no label, in lower case.
-NO_LABEL = ("", "na", "n/a", "nan", "null", "none")
+NO_LABEL = ("", "na", "n/a", "nan", "null", "none")  #: Texts that stand for no label, in lower case.
 
 NAMES_SHOWN = 12
-#: Approximate number of values in a block.
-BLOCK = 2**21
+BLOCK = 2**21  #: Approximate number of values in a block.
 #: The number of rows in a block is a multiple of this, which is the chunk in which rows are summed. Sums over a chunk
 #: therefore do not depend on the block.
 ROWS = 16_384
-#: Number of rows in a vector of the engine.
-ENGINE_ROWS = 2048
+ENGINE_ROWS = 2048  #: Number of rows in a vector of the engine.
 
 
 def listed(names: Sequence[str]) -> str:
@@ -125,10 +122,7 @@ class Source(ABC):
             raise FileError(f"'{self.path.name}' has columns but no rows.")
 
     def _all_rows(self, blocks: Iterator[list[Any]]) -> Iterator[list[Any]]:
-        """Yield the blocks, but the last one only after checking that all rows of the file were read.
-
-        No caller can receive all blocks without this check, and a caller that stops early does not wait for it.
-        """
+        """Yield the blocks, but the last one only after checking that all rows of the file were read."""
         rows, last = 0, None
         for block in blocks:
             if last is not None:
@@ -320,19 +314,10 @@ class Source(ABC):
         hint = "Logits? Pass `logits=True` in place of `logprob=True`."
         if low >= 0 and high <= 1 + OVERSHOOT:
             hint = "Probabilities? Leave out `logprob=True`."
-        finding = Finding(
-            argument=column,
-            called=f"column {quoted(column)}",
-            rule="must hold logarithms of probabilities, which are at most 0",
-            count=count,
-            size=size,
-            first=(row,),
-            place=f"in {self.place(row)}",
-            value=shown,
-            shown=shown,
-            hint=hint,
-        )
-        raise InvalidRows(finding)
+        rule = "must hold logarithms of probabilities, which are at most 0"
+        words: dict[str, Any] = {"called": f"column {quoted(column)}", "rule": rule, "hint": hint}
+        first: dict[str, Any] = {"first": (row,), "place": f"in {self.place(row)}", "value": shown, "shown": shown}
+        raise InvalidRows(Finding(argument=column, count=count, size=size, **first, **words))
 
 
 def _chunks(result: Any, vectors: int) -> Iterator[list[Any]]:
@@ -367,11 +352,6 @@ def _masked(column: Any) -> Any:
     return np.ma.MaskedArray(values, missing if missing.any() else np.ma.nomask)
 
 
-def do_or_does(count: int) -> str:
-    """Return "do" or "does"."""
-    return "do" if count > 1 else "does"
-
-
 def is_or_are(count: int) -> str:
     """Return "are" or "is"."""
     return "are" if count > 1 else "is"
@@ -380,9 +360,8 @@ def is_or_are(count: int) -> str:
 def text_to_number(text: str) -> str:
     """Return SQL that converts text to a number, or to NULL if the text is not a number.
 
-    A number is an ASCII decimal, ``[+-]? (digits [. digits?] | . digits) ([eE] [+-]? digits)?``, or ``inf``,
-    ``infinity`` or ``nan`` with an optional sign, regardless of case. Surrounding blanks are ignored. The engine alone
-    would also accept ``1_000`` and ``+-1``.
+    A number is an ASCII decimal, inf or nan, with blanks around it. The engine alone would accept ``1_000`` and
+    ``+-1``.
     """
     # CASE instead of OR: the engine compares all OR expressions pairwise, which is slow for a thousand columns
     refused = " ".join(f"WHEN contains({text}, '{sign}') THEN NULL" for sign in ("_", "+-"))

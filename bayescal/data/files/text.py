@@ -18,14 +18,10 @@ from bayescal.data.files.records import LONGEST_LINE, LongLineError, MisplacedQu
 from bayescal.data.files.shapes import COMMENTS, reading_text, rewriting, shape_of_text
 from bayescal.data.files.source import FileError, Source, file_literal, first_line, is_or_are, literal
 
-#: Number of bytes from which the delimiter and the typical line length are determined.
-HEAD_BYTES = 65536
-#: Maximum number of characters per record that the engine reads.
-LONGEST_RECORD = 2_000_000
-#: Candidates, the most common first.
-DELIMITERS = (",", ";", "\t", "|")
-#: Number of records that are examined.
-RECORDS = 100
+HEAD_BYTES = 65536  #: Number of bytes from which the delimiter and the typical line length are determined.
+LONGEST_RECORD = 2_000_000  #: Maximum number of characters per record that the engine reads.
+DELIMITERS = (",", ";", "\t", "|")  #: Candidates, the most common first.
+RECORDS = 100  #: Number of records that are examined.
 
 
 class Text(Source):
@@ -100,8 +96,8 @@ class Text(Source):
 def delimiter_of(head: bytes, whole: bool) -> str:
     """Choose the delimiter for which most records have as many fields as the first; break ties by most fields.
 
-    `head` is the beginning of the file, or the `whole` of it. The choice cannot lose rows: quotes and line ends have
-    the same meaning with every delimiter, and records with another number of fields than the first are refused.
+    The choice cannot lose rows: quotes and line ends have the same meaning with every delimiter, and records with
+    another number of fields than the first are refused. `head` is the beginning of the file, or the `whole` of it.
     """
     text = head.decode("utf-8-sig", errors="replace")
     return max(DELIMITERS, key=lambda delimiter: _fit(text, delimiter, whole))
@@ -133,10 +129,9 @@ def split(lines: Iterable[str], delimiter: str) -> Iterator[tuple[int, list[str]
 
 
 class _LongFields:
-    """Raises the limit of 131072 characters per field while text is read.
+    """Raises the limit of 131072 characters per field, a global setting of the csv module, while text is read.
 
-    The limit is a global setting of the csv module. Readers may overlap, in threads or because one has not finished:
-    the first raises the limit, and the last restores it.
+    Readers may overlap, in threads or if one has not finished: the first raises the limit, and the last restores it.
     """
 
     def __init__(self) -> None:
@@ -281,7 +276,7 @@ class Delimited(Text):
             line, n_fields = first
             raise FileError(
                 f"'{self.path.name}' must have {width} fields in every row, as in its first line; {ragged} "
-                f"of {rows} rows {sources.do_or_does(ragged)} not, first in line {line}: "
+                f"of {rows} rows {'do' if ragged > 1 else 'does'} not, first in line {line}: "
                 f"{n_fields} field{'s' * (n_fields != 1)}. A field that contains the delimiter {self._delimiter!r} "
                 "must be in double quotes."
             )

@@ -95,18 +95,10 @@ def _joint(document: Any, counts: Sequence[BinnedCounts]) -> Floats | None:
     return joint
 
 
-def _about(counts: ClasswiseCounts) -> str:
-    return f"classwise, {len(counts)} classes, {counts.by_class[0].bins}"
-
-
 register_counts(
-    "classwise",
-    ClasswiseCounts,
-    classes_document,
-    classes_from_document,
-    "counts of all classes",
+    *("classwise", ClasswiseCounts, classes_document, classes_from_document, "counts of all classes"),
     binary=lambda counts: counts.by_class[0],
-    about=_about,
+    about=lambda counts: f"classwise, {len(counts)} classes, {counts.by_class[0].bins}",
 )
 
 
@@ -210,11 +202,7 @@ def _ascending(cells: Ints) -> None:
 
 
 register_counts(
-    "paired",
-    PairedCounts,
-    pair_document,
-    pair_from_document,
-    "counts of two classifiers",
+    *("paired", PairedCounts, pair_document, pair_from_document, "counts of two classifiers"),
     "holds counts of two classifiers on the same rows, and a report evaluates one. `bayescal.compare_counts` "
     "compares the two in Python.",
     binary=lambda counts: counts.first,

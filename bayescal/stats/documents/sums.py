@@ -212,15 +212,14 @@ def require_possible_weights(where: str, rows: Ints, weight: Floats, weight_sq: 
 
 def losses_document(losses: Mapping[str, LossSums | None]) -> dict[str, Any]:
     """Return sums of losses of every kind as plain data; None if the counts lack the sums of squared errors."""
-    return {
-        name: None if sums is None else {part: getattr(sums, part).tolist() for part in _parts(sums)}
-        for name, sums in losses.items()
-        if sums is not None or name not in OPTIONAL
-    }
-
-
-def _parts(sums: LossSums) -> list[str]:
-    return ["total", "squares", *(["infinite"] if sums.infinite.any() else [])]
+    document: dict[str, Any] = {}
+    for name, sums in losses.items():
+        if sums is not None:
+            parts = ("total", "squares", *["infinite"] * bool(sums.infinite.any()))
+            document[name] = {part: getattr(sums, part).tolist() for part in parts}
+        elif name not in OPTIONAL:
+            document[name] = None
+    return document
 
 
 def read_losses(

@@ -155,18 +155,10 @@ class _ClassQuery:
             scaled = [p * 10.0**d for p in entries]
             far = [((x - (x + 0.5).floor()).abs() > NEAR * 10.0**d).cast(nw.Int64) for x in scaled]
             columns.append(nw.sum_horizontal(*far).alias(f"far{d}"))
-        return (
-            self._prepared(frame)
-            .select(*columns)
-            .select(
-                nw.col("deviation").max(),
-                nw.col("off").sum(),
-                nw.col("low").min(),
-                nw.col("high").max(),
-                nw.col("known").sum(),
-                *(nw.col(f"far{d}").sum() for d in range(1, MOST_DECIMALS + 1)),
-            )
-        )
+        frame, added = self._prepared(frame).select(*columns), ["off", "known"]
+        added += [f"far{d}" for d in range(1, MOST_DECIMALS + 1)]
+        ends = nw.col("deviation").max(), nw.col("low").min(), nw.col("high").max()
+        return frame.select(*ends, *(nw.col(name).sum() for name in added))
 
     @staticmethod
     def _total(columns: Iterable[nw.Expr]) -> nw.Expr:
@@ -242,14 +234,9 @@ def _row_sums(table: dict[str, list[Any]], query: _ClassQuery, n: int) -> RowSum
     if not (low.min() >= -_rules.OVERSHOOT and high.max() <= 1 + _rules.OVERSHOOT):
         return None
     decimals = (d for d in range(1, MOST_DECIMALS + 1) if not sum(table[f"far{d}"]))
-    return RowSums(
-        n_classes=len(query.values),
-        decimals=next(decimals, MOST_DECIMALS + 1),
-        deviation=float(deviation.max()),
-        off=int(sum(table["off"])),
-        tolerance=query.tolerance,
-        precision=query.precision,
-    )
+    numbers: dict[str, Any] = {"n_classes": len(query.values), "decimals": next(decimals, MOST_DECIMALS + 1)}
+    numbers |= {"deviation": float(deviation.max()), "off": int(sum(table["off"]))}
+    return RowSums(**numbers, tolerance=query.tolerance, precision=query.precision)
 
 
 def _refuse_totals(table: dict[str, list[Any]], query: _ClassQuery) -> None:
@@ -259,14 +246,6 @@ def _refuse_totals(table: dict[str, list[Any]], query: _ClassQuery) -> None:
         rule = _rules.SUMS_TO_ONE
         low, high = (np.array([v for v in table[name] if not is_missing(v)]) for name in ("low", "high"))
         span = float(low.min()), float(high.max())
-        finding = Finding(
-            argument="probabilities",
-            rule=rule.words,
-            verb=rule.verb,
-            unit="rows",
-            count=count,
-            size=size,
-            span=span,
-            hint=_rules.divide_hint(None, max(abs(end - 1) for end in span)),
-        )
-        raise InvalidRows(finding)
+        hint = _rules.divide_hint(None, max(abs(end - 1) for end in span))
+        words: dict[str, Any] = {"rule": rule.words, "verb": rule.verb, "unit": "rows", "hint": hint}
+        raise InvalidRows(Finding(argument="probabilities", count=count, size=size, span=span, **words))
