@@ -42,11 +42,17 @@ class Goal:
     @classmethod
     def of_width(cls, target: float, needed: Floats, on_average: float, assurance: float, largest: int) -> "Goal":
         """Make the goal of a width from the rows that studies need; its curve is their distribution function."""
-        rows = _whole(float(np.quantile(needed, assurance, method="higher")), largest)
+        rows = _whole(assured(needed, assurance), largest)
         sizes = ((rows or largest / MULTIPLES[-1]) * MULTIPLES).astype(int).tolist()
         return cls(
             target, rows, _whole(on_average, largest), {n: float(np.mean(needed <= n)) for n in sizes}, assurance
         )
+
+
+def assured(needed: Floats, assurance: float) -> float:
+    """Rows that suffice for the share `assurance` of studies, plus one standard error of this share."""
+    error = float(np.sqrt(assurance * (1 - assurance) / len(needed)))
+    return float(np.quantile(needed, min(assurance + error, 1.0), method="higher"))
 
 
 def _whole(rows: float, largest: int) -> int | None:

@@ -15,7 +15,7 @@ from bayescal.clinical.curve.analysis import calibration_curve
 from bayescal.planning.decision import Decision, first_above
 from bayescal.planning.published import draws_of
 from bayescal.planning.risks import WEIGHTS, Risks, log_odds_of, logit_normal, shift_to_mean
-from bayescal.planning.validation_result import CHOICES, Goal, ValidationPlan
+from bayescal.planning.validation_result import CHOICES, Goal, ValidationPlan, assured
 from bayescal.planning.widths import WIDTHS, Moments, Width, rows_with, simulated
 from bayescal.stats.binned import BinnedCounts
 
@@ -46,7 +46,7 @@ def validation(
     assurance: float = 0.8,
     prob: float = 0.95,
     largest: int = 1_000_000,
-    simulations: int = 500,
+    simulations: int = 1000,
     rng: Any = None,
 ) -> ValidationPlan:
     r"""Plan the number of rows of an external validation of a risk model from published numbers, without a pilot.
@@ -77,7 +77,7 @@ def validation(
         Share of studies, over truths and rows, whose interval is narrow enough.
     largest : int, default 1_000_000
         Largest number of rows to consider.
-    simulations : int, default 500
+    simulations : int, default 1000
         Number of truths, each with a study, at least 50; at most 200 studies for "ece" and "ici".
 
     Returns
@@ -99,9 +99,10 @@ def validation(
     *Rows on average* are those at which the mean width, over truths, is the goal. For known numbers these are the
     closed forms of Riley et al. [1]_ [2]_, with integrals over risks by quadrature. For the assurance, studies are
     simulated, each with a truth of its own [3]_; it includes chance in the rows, so that more rows are needed than on
-    average. True risks p have :math:`\mathrm{logit}\,p = a + b\,\mathrm{logit}\,q` given predicted risks q. The AUC
-    has the variance of Newcombe. ECE (15 bins) and ICI are those of `evaluate` and `calibration_curve`. A study chooses
-    the strategy with the largest observed net benefit.
+    average. One standard error of the simulated share is added to the assurance. True risks p have
+    :math:`\mathrm{logit}\,p = a + b\,\mathrm{logit}\,q` given predicted risks q. The AUC has the variance of Newcombe.
+    ECE (15 bins) and ICI are those of `evaluate` and `calibration_curve`. A study chooses the strategy with the largest
+    observed net benefit.
 
     References
     ----------
@@ -247,7 +248,7 @@ def _search(needed: Callable[[int], Floats], start: float, assurance: float, lar
     n = int(np.clip(start, FEWEST_ROWS, largest))
     for _ in range(ROUNDS):
         rows = needed(n)
-        aim = float(np.quantile(rows, assurance, method="higher"))
+        aim = assured(rows, assurance)
         new = int(np.clip(aim, max(FEWEST_ROWS, n / FACTOR), min(largest, n * FACTOR)))
         if abs(np.log(new / n)) < CLOSE:
             break

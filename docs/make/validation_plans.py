@@ -14,7 +14,7 @@ from studies import measured, rows_of_jobs, run_study
 
 import bayescal as bc
 
-SEED, PROB, ASSURANCE, STUDIES, DRAWS = 45, 0.95, 0.8, (400, 6), (4000, 200)
+SEED, PROB, ASSURANCE, STUDIES, DRAWS = 45, 0.95, 0.8, (800, 6), (4000, 200)
 #: Populations by name: the published numbers, the threshold, and goals.
 POPULATIONS: dict[str, tuple[dict[str, Any], float | None, dict[str, float]]] = {
     "known, calibrated": (

@@ -303,5 +303,5 @@ def test_the_command_refuses(arguments, message):
 
 def test_the_help_shows_the_defaults_of_the_library():
     text = command("--help").stdout
-    assert "[default: 500]" in text
+    assert "[default: 1000]" in text
     assert "observed_expected, in_the_large, slope" in " ".join(text.split())
