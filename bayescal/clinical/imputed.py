@@ -36,7 +36,7 @@ class MixedLines(RecalibrationPosterior):
     def moments(self, name: str) -> tuple[float, float]:
         """Mean and standard deviation of the intercept or of the slope."""
         mean, sd = np.array([each.moments(name) for each in self.parts]).T
-        spread = 1 + excess(len(self.parts))
+        spread = 1 + excess(mean, np.mean(sd**2))
         return float(mean.mean()), float(np.sqrt((sd**2).mean() + spread**2 * mean.var()))
 
     @cached_property
@@ -49,8 +49,8 @@ class MixedLines(RecalibrationPosterior):
 
     def _mixed_cdf(self, name: str, parts: Sequence[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
         """Average the distribution functions, moved apart as draws are."""
-        mean = np.array([each.moments(name)[0] for each in self.parts])
-        moved = excess(len(parts)) * (mean - mean.mean())
+        mean, sd = np.array([each.moments(name) for each in self.parts]).T
+        moved = excess(mean, np.mean(sd**2)) * (mean - mean.mean())
         parts = [(nodes + move, cdf / cdf[-1]) for (nodes, cdf), move in zip(parts, moved, strict=True)]
         nodes = np.unique(np.concatenate([each for each, _ in parts]))
         return nodes, np.mean([np.interp(nodes, each, cdf, 0.0, 1.0) for each, cdf in parts], axis=0)

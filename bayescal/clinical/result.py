@@ -15,6 +15,7 @@ from bayescal.decisions.result import HasDecisionCurve, NetBenefit
 from bayescal.decisions.words import remarks_of
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.remarks import of_several, rare_error, row_remarks
+from bayescal.stats.contract import Counts
 
 #: Parts of the table: keys of quantities, and the value that the best predictions have.
 OVERALL = {"auc": 1.0, "brier_score": 0.0, "scaled_brier_score": 1.0}
@@ -146,7 +147,7 @@ class ClinicalSummary(HasDecisionCurve, _presented.Presented):
         return self.parts[self.models[0]]
 
     @property
-    def counts(self) -> Any:
+    def counts(self) -> Counts:
         """Counts of the rows by bin of the first model."""
         return self.parts[self.models[0]].evaluation.counts
 

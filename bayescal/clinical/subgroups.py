@@ -268,6 +268,7 @@ class GroupedClinicalSummary(OfGroups[ClinicalSummary]):
                 rows.append([f"  {name}", f"{each.n_events} of {each.n_rows}", *cells])
         left_out = len(labels) - len(kept)
         remarks = [f"Not shown: {left_out} of {len(labels)} groups; see `.table()`."] if left_out else []
+        remarks += self.overall.sheet().remarks[:1] if hasattr(self.overall, "imputations") else []
         key = "Pooled: estimates that borrow strength from the other groups. Pairs of groups: `.differences(quantity)`."
         header = (self.name, *HEADER)
         return _render.Sheet(self.sentence(), self.spec, header, rows, [*remarks, *self.remarks], (key, words.KEY))

@@ -122,8 +122,8 @@ class ScoreCellsPosterior:
         for at, total in enumerate(rows):
             part = np.zeros_like(mass)
             self._add_cells(part, np.flatnonzero(stratum == at), rng)
-            own = np.maximum(part[0].sum(axis=1), np.finfo(np.float64).tiny)
-            mass += part * (rng.standard_gamma(total, mass.shape[1]) / own)[:, None]
+            drawn_rows = np.maximum(part[0].sum(axis=1), np.finfo(np.float64).tiny)
+            mass += part * (rng.standard_gamma(total, mass.shape[1]) / drawn_rows)[:, None]
 
     def _add_cells(self, mass: Floats, cells: Ints, rng: Generator) -> None:
         """Add the Gamma masses of the rows of some joint cells."""
@@ -193,11 +193,11 @@ class ScoreCellsPosterior:
         for i in range(len(self.counts.models)):
             parts, rows = self._strata(i)
             above = np.cumsum(parts[..., ::-1], axis=-1)[..., ::-1][..., 1:]
-            own = parts.sum(axis=-1, keepdims=True)
+            whole = parts.sum(axis=-1, keepdims=True)
             first, second = gain * above, gain**2 * above
             if not self.given_outcome:
-                first, second, own = (values.sum(axis=-2, keepdims=True) for values in (first, second, own))
-            mean, variance = _of_strata(first, second, own, own if self.given_outcome else rows[:, None, None])
+                first, second, whole = (values.sum(axis=-2, keepdims=True) for values in (first, second, whole))
+            mean, variance = _of_strata(first, second, whole, whole if self.given_outcome else rows[:, None, None])
             means.append(mean.sum(axis=0))
             sds.append(np.sqrt(np.maximum(variance, 0.0).sum(axis=0)))
         return np.stack(means), np.stack(sds)
@@ -231,17 +231,17 @@ class ScoreCellsPosterior:
         return np.stack(effects)
 
 
-def _of_strata(first: Floats, second: Floats, own: Floats, rows: Floats) -> tuple[Floats, Floats]:
+def _of_strata(first: Floats, second: Floats, whole: Floats, rows: Floats) -> tuple[Floats, Floats]:
     r"""Return mean and variance of the gain of a Dirichlet of strata, whose cells have Dirichlet distributions.
 
-    Axis 0 is the stratum: `first` and `second` are sums of parameter times gain, and times its square, `own` is the sum
-    of the parameters of its cells, and `rows` the parameter of the stratum. With mean m and variance v of each,
+    Axis 0 is the stratum: `first` and `second` are sums of parameter times gain, and times its square, `whole` is the
+    sum of the parameters of its cells, and `rows` the parameter of the stratum. With mean m and variance v of each,
     parameters a of strata and their sum A, the variance of :math:`\sum_s M_s X_s` is :math:`\sum_s a_s ((m_s - m)^2 +
     (a_s + 1) v_s) / (A (A + 1))` with the mean :math:`m = \sum_s a_s m_s / A`.
     """
-    some = np.maximum(own, np.finfo(np.float64).tiny)
+    some = np.maximum(whole, np.finfo(np.float64).tiny)
     means = first / some
-    variances = (second / some - means**2) / (own + 1)
+    variances = (second / some - means**2) / (whole + 1)
     whole = rows.sum(axis=0)
     mean = (rows * means).sum(axis=0) / whole
     spread = (rows * ((means - mean) ** 2 + (rows + 1) * variances)).sum(axis=0)

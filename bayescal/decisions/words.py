@@ -181,7 +181,8 @@ def thresholds_and_rows(counts: ThresholdCounts) -> str:
     """Return the part of a specification that names thresholds and rows."""
     t = counts.thresholds
     at = f"threshold {t[0]:g}" if len(t) == 1 else f"{len(t)} thresholds from {t[0]:g} to {t[-1]:g}"
-    weighted = f" (weighted, effective N = {counts.effective_rows:.0f})" if counts.weighted else ""
+    why = "weighted, effective N =" if counts.strata is None else "without censoring worth"
+    weighted = f" ({why} {counts.effective_rows:.0f})" if counts.weighted else ""
     inside = "" if counts.clusters is None else f" in {counts.clusters.number} clusters"
     return f"{at}, N = {counts.n_rows}{inside}{weighted}"
 

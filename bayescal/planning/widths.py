@@ -17,7 +17,7 @@ BISECTIONS, MOST_LOG_ROWS = 60, 28.0
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """What the widths depend on; arrays have one value per truth or per simulated study.
+    """Quantities that the widths depend on; arrays have one value per truth or per simulated study.
 
     `information` is that of intercept and slope per row, (I_00, I_01, I_11); `shift_variance` is the variance per row
     of the calibration in the large; shares of all rows above the threshold have the event or not; `odds` are its odds.

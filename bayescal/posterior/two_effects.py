@@ -47,7 +47,7 @@ class TwoEffectsPosterior:
     shift: Floats
     scales: tuple[float, float]
 
-    def _given(self, between: Floats) -> tuple[Floats, Floats, Floats]:
+    def _of_means(self, between: Floats) -> tuple[Floats, Floats, Floats]:
         """Return mean and covariance of mu, and the log likelihood, given T as (3, n), the entries 11, 12 and 22."""
         t11, t12, t22 = between
         total, moved, log_density = np.zeros(between.shape), np.zeros((2, *t11.shape)), np.zeros(t11.shape)
@@ -73,7 +73,7 @@ class TwoEffectsPosterior:
         for left in reversed(range(ROUNDS)):
             axes = [start + each * (np.arange(n) + 0.5) for start, each, n in zip(low, step, CELLS, strict=True)]
             at = np.stack([each.ravel() for each in np.meshgrid(*axes, indexing="ij")])
-            log_mass = self._given(self._between(at))[2].reshape(CELLS)
+            log_mass = self._of_means(self._between(at))[2].reshape(CELLS)
             for axis in (0, 1):
                 log_prior = axes[axis] - 0.5 * (DEGREES + 1) * np.log1p(np.exp(2 * axes[axis]) / DEGREES)
                 if low[axis] == np.log(LOWEST):
@@ -98,7 +98,7 @@ class TwoEffectsPosterior:
         first = (place == 0) & (low == np.log(LOWEST))[:, None] & (np.arange(3) < 2)[:, None]
         at = np.where(first, low[:, None] + step[:, None] + np.log(np.maximum(u, 1e-12)), at)
         between = self._between(at)
-        center, covariance, _ = self._given(between)
+        center, covariance, _ = self._of_means(between)
         mean, spread = center + _normal(covariance, rng), np.exp(at[:2]) * np.array(self.scales)[:, None]
         return mean.T, spread.T, _correlation(at[2]), (mean + _normal(between, rng)).T
 

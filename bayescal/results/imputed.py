@@ -20,6 +20,8 @@ from bayescal.results.of_groups import OfGroups
 #: Smallest and largest possible value.
 Bounds = tuple[float, float]
 UNBOUNDED, SHARE, POSITIVE = (-np.inf, np.inf), (0.0, 1.0), (0.0, np.inf)
+#: First-order coefficient by which squared 95 % quantiles of t exceed those of a Normal distribution, (z^2 + 1) / 2.
+LONGER_TAILS = 2.42
 #: Fewer imputations than this are named in a remark; largest number of shares of missing information that are listed.
 FEW_IMPUTATIONS, MOST_LISTED = 5, 16
 #: Columns that are means over the imputations, and keys that identify a row.
@@ -122,7 +124,10 @@ class Imputed[R: Presented](Presented):
             for i, text in enumerate(each.remarks):  # type: ignore[attr-defined]
                 concerned.setdefault((patterns[i], patterns[:i].count(patterns[i])), []).append(text)
         few = f"Only {number} imputations: intervals may be too narrow. Make at least {FEW_IMPUTATIONS}, better 20."
-        listed = [t[0] if len(t) == number else f"{len(t)} of {number} imputations: {t[0]}" for t in concerned.values()]
+        listed = [
+            t[0] if len(t) == number and len(set(t)) == 1 else f"{len(t)} of {number} imputations, first: {t[0]}"
+            for t in concerned.values()
+        ]
         return (few, *listed) if number < FEW_IMPUTATIONS else tuple(listed)
 
     def sheet(self, **options: Any) -> _render.Sheet:
@@ -184,7 +189,8 @@ def joined(values: Sequence[Any], bounds: Bounds = UNBOUNDED) -> Any:
 
 def apart(values: Sequence[Floats], bounds: Bounds) -> list[Floats]:
     """Move the draws of each imputation, on axis 0, away from the mean of all, within bounds."""
-    (low, high), means, power = bounds, np.stack([each.mean(axis=0) for each in values]), excess(len(values))
+    (low, high), means = bounds, np.stack([each.mean(axis=0) for each in values])
+    power = excess(means, np.mean([each.var(axis=0) for each in values], axis=0))
     if np.isinf(low):
         if np.isfinite(high):
             return [-each for each in apart([-each for each in values], (-high, np.inf))]
@@ -199,9 +205,12 @@ def apart(values: Sequence[Floats], bounds: Bounds) -> list[Floats]:
     return [low + (high - low) * up / (up + (high - each)) for up, each in zip(moved, values, strict=True)]
 
 
-def excess(number: int) -> float:
-    """Return the factor by which means of imputations move away from their mean, minus 1."""
-    return float(np.sqrt((number + 1) / (number - 1)) - 1)
+def excess(means: Floats, variance: Floats | float) -> Floats:
+    """Return the factor by which means of imputations move away from their mean, minus 1; see `Imputed`."""
+    number = len(means)
+    between = (1 + 1 / number) * means.var(axis=0, ddof=1)
+    missing = np.divide(between, between + variance, out=np.zeros_like(between), where=between > 0)
+    return np.sqrt((number + 1) / (number - 1) * (1 + LONGER_TAILS * missing / (number - 1))) - 1
 
 
 def averaged(values: Sequence[Any]) -> Any:

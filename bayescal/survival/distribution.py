@@ -109,7 +109,7 @@ class DistributionTests(_presented.Presented):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What the statistics cannot answer, and warnings."""
+        """Questions that the statistics cannot answer, and warnings."""
         texts = [
             "Both test exact calibration. A P-value does not state how large the errors are; `survival.evaluate` "
             "estimates errors at a horizon."

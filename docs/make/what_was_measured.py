@@ -587,7 +587,11 @@ INTERVALS = (
         ),
     ),
     *(
-        Interval(f"new centre: {words}", prints, (_new_centre(quantity, "new"), _new_centre(quantity, "mean")))
+        Interval(
+            f"new centre: {words}",
+            prints,
+            tuple(_new_centre(quantity, of) for of in ("new", "mean") if (quantity, of) != ("ECE", "mean")),
+        )
         for quantity, words, prints in (
             ("slope", "slope", ("NewCentre",)),
             ("intercept", "intercept", ()),

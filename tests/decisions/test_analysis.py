@@ -137,7 +137,7 @@ def test_reproducible(data, pair):
         ),
         ({"y_prob": {"a": [0.2, 0.7], "b": [0.2, np.nan]}}, ValueError, r"model 'b': `y_prob` must be complete"),
         ({"y_prob": [0.2]}, ValueError, "same length"),
-        ({"y_prob": [[0.2, 0.8], [0.3, 0.7]]}, ValueError, r"For two classes pass `y_prob\[:, 1\]`"),
+        ({"y_prob": [[0.2, 0.8], [0.3, 0.7]]}, ValueError, r"it may hold 2 imputations, or the rows of a matrix"),
         ({"thresholds": [0.5, 0.2]}, ValueError, "strictly increasing"),
         ({"pseudo_rows": 0}, ValueError, "`pseudo_rows` must be finite and > 0"),
         ({"pseudo_rows": 1e3}, ValueError, "`pseudo_rows` must give numbers of rows in"),

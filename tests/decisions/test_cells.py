@@ -154,11 +154,8 @@ def test_refusals(tmp_path):
         CLUSTERED.posterior.mean_and_sd(np.ones((2, 2)))
     with pytest.raises(ValueError, match="no clusters"):
         bc.decisions.net_benefit(Y, P, T, rng=1).posterior.design_effects(np.ones((2, 2)))
-    for function in (bc.recalibration, bc.calibration_curve):
-        with pytest.raises(
-            TypeError, match=r"independent rows; rows in clusters .* `bayescal\.evaluate\(y_true, y_prob, cluster="
-        ):
-            function(Y, P, cluster=C)
+    with pytest.raises(TypeError, match=r"rows in clusters .* `bayescal\.evaluate\(y_true, y_prob, cluster="):
+        bc.cumulative.difference(Y, P, cluster=C)
 
 
 # --- groups

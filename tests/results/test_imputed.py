@@ -12,9 +12,9 @@ MEANS = 0.5 + 0.02 * np.random.default_rng(5).standard_normal(20)
 
 
 def test_draws_are_joined_and_keep_their_name():
-    """The means 1.5 and 3.0 have the mean 2.25, and move away from it by the factor sqrt(3)."""
+    """Means of 1.5 and 3.0 move away from 2.25 by sqrt(3) and, with B = 1.125 and W = 0.125, by 1 + 2.42 * 27 / 29."""
     found = joined([Draws(np.array([1.0, 2.0]), "ece", 1), Draws(np.array([3.0]), "ece", 2)])
-    moved = 0.75 * (3**0.5 - 1)
+    moved = 0.75 * ((3 * (1 + 2.42 * 27 / 29)) ** 0.5 - 1)
     assert (found.values.tolist(), found.name) == (pytest.approx([1 - moved, 2 - moved, 3 + moved]), "ece")
     other = joined([Draws(np.array([1.0, 2.0]), "slope", 1), Draws(np.array([3.0]), "slope", 2)])
     assert (found + other).values.tolist() == pytest.approx([2 - 2 * moved, 4 - 2 * moved, 6 + 2 * moved])
@@ -25,10 +25,14 @@ def test_draws_are_joined_and_keep_their_name():
 
 @pytest.mark.parametrize("number", [2, 5, 20])
 def test_the_variance_is_that_of_rubins_rules(number):
-    """W + (1 + 1 / M) B, exactly without bounds, and nearly so for narrow posteriors far from them."""
+    """W + k (1 + 1 / M) B, exactly without bounds, and nearly so for narrow posteriors far from them.
+
+    k = 1 + 2.42 lambda / (M - 1) stands for the t distribution, and is nearly 1 with many imputations.
+    """
     sets = [mean + 0.01 * np.random.default_rng(k).standard_normal((400, 2)) for k, mean in enumerate(MEANS[:number])]
     means = np.array([each.mean(axis=0) for each in sets])
-    total = np.mean([each.var(axis=0) for each in sets], axis=0) + (1 + 1 / number) * means.var(axis=0, ddof=1)
+    within, between = np.mean([each.var(axis=0) for each in sets], axis=0), (1 + 1 / number) * means.var(axis=0, ddof=1)
+    total = within + between * (1 + 2.42 * between / (between + within) / (number - 1))
     np.testing.assert_allclose(np.concatenate(apart(sets, (-np.inf, np.inf))).var(axis=0), total)
     for bounds in ((0.0, 1.0), (0.0, np.inf), (-np.inf, 1.0), (-1.0, 1.0)):
         moved = np.concatenate(apart(sets, bounds))
@@ -77,9 +81,10 @@ class Mixed(Imputed[Warned]):
 
 
 def test_each_remark_occurs_once():
-    """Remarks that differ in numbers alone are one; two such remarks on one imputation are two."""
+    """Remarks that differ in numbers alone are one, which says so; two such remarks on one imputation are two."""
     found = Mixed(*[Warned(f"Only {k} events.", "a 1", "a 2", *["rare"] * (k == 2)) for k in range(6)]).remarks
-    assert found == ("Only 0 events.", "a 1", "a 2", "1 of 6 imputations: rare")
+    first = "6 of 6 imputations, first: Only 0 events."
+    assert found == (first, "a 1", "a 2", "1 of 6 imputations, first: rare")
     few = Mixed(*[Warned()] * 4).remarks
     assert few == ("Only 4 imputations: intervals may be too narrow. Make at least 5, better 20.",)
     assert Mixed(*[Warned()] * 5).remarks == ()

@@ -131,8 +131,8 @@ def recalibration(
         _refuse_contradicted(rows, by)
     within = [None if clusters is None else clusters.take(inside) for inside in groups.rows()]
     counts = {
-        label: LogitCounts.from_predictions(part, clusters=own)
-        for label, part, own in zip(groups.labels, groups.split(rows), within, strict=True)
+        label: LogitCounts.from_predictions(part, clusters=part_of)
+        for label, part, part_of in zip(groups.labels, groups.split(rows), within, strict=True)
     }
     result = recalibration_counts(counts, name=groups.name, **options)
     if clusters is None:

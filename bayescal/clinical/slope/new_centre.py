@@ -19,9 +19,10 @@ from bayescal.draws import Draws
 from bayescal.posterior.random_effects import RandomEffectsPosterior
 from bayescal.posterior.two_effects import TwoEffectsPosterior
 
-#: Least number of centres, number below which a remark names the prior, and scales of the half-t priors of standard
-#: deviations between centres: of the shift at the mean logit, of the slope, of the log of O/E and the logit of the AUC.
-FEWEST, FEW = 3, 10
+#: Least number of centres, and number of centres below which a remark names the prior.
+FEWEST_CENTRES, FEW_CENTRES = 3, 10
+#: Scales of the half-t priors of standard deviations between centres: of the shift at the mean logit, of the slope, of
+#: the log of O/E and the logit of the AUC.
 SHIFT_SCALE, SLOPE_SCALE, LOG_SCALE = 0.5, 0.3, 0.5
 #: Words of the quantities, and the values of calibrated predictions.
 QUANTITIES = {
@@ -141,9 +142,9 @@ class NewCentre(_presented.Presented):
             "{:.2f} ({:.2f} to {:.2f})".format(each.mean(), *Draws(each).interval()) for each in self.spread.T
         )
         text = f"Standard deviations between centres: shift of the logits {shift}, slope {slope}; correlation {rho}."
-        if len(self.centres) >= FEW:
+        if len(self.centres) >= FEW_CENTRES:
             return (text,)
-        few = f"With fewer than {FEW} centres, prediction intervals depend on the prior of these standard deviations."
+        few = f"With fewer than {FEW_CENTRES} centres, prediction intervals depend on the prior of these deviations."
         return text, few
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
@@ -193,9 +194,9 @@ def lever_of(counts: LogitCounts | Logits) -> float:
 
 def new_centre_of(groups: Mapping[Any, Any], overall: Any, name: str, rng: Any, auc: list[Floats]) -> NewCentre:
     """Compute the result from recalibrations of the centres and of all rows, and draws of logits of AUCs, if any."""
-    if len(groups) < FEWEST:
+    if len(groups) < FEWEST_CENTRES:
         raise ValueError(
-            f"`new_centre` needs at least {FEWEST} centres, which show how much centres differ; there are "
+            f"`new_centre` needs at least {FEWEST_CENTRES} centres, which show how much centres differ; there are "
             f"{len(groups)}: {list(groups)}. Use the intervals of each group, as in `result[label]`."
         )
     rng, n_draws, counts, at = _checks.generator(rng), len(overall.drawn), overall.counts, lever_of(overall.counts)
@@ -213,7 +214,7 @@ def new_centre_of(groups: Mapping[Any, Any], overall: Any, name: str, rng: Any, 
     scales: dict[str, tuple[list[Floats], Callable[[Floats], Floats]]]
     scales = {"observed_expected": (ratios, np.exp), "auc": (auc, expit)}
     for key, (each, back) in scales.items():
-        if len(each) >= FEWEST:
+        if len(each) >= FEWEST_CENTRES:
             means, errors = np.mean(each, axis=1)[None], np.std(each, axis=1, ddof=1)[None]
             mean, _, new = RandomEffectsPosterior(means, errors, LOG_SCALE).sample(n_draws, rng)
             values[0][key], values[1][key] = back(mean[:, 0]), back(new[:, 0])
