@@ -24,6 +24,8 @@ os.environ["MPLBACKEND"] = "Agg"  # no window, whichever test draws first
 
 ROOT = Path(__file__).resolve().parents[1]
 
+sys.path.append(str(ROOT / "tests"))  # for `moments_of_ece`
+
 
 @pytest.fixture(autouse=True)
 def _closed_figures():

@@ -6,6 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 from judged_sets import COUNTS, EVIDENCE, PRIOR, PROBLEM, RATES, TABLE, problem_counts
+from moments_of_ece import ece_mean
 from scipy.special import betaln, gammaln, logsumexp
 from scipy.stats import binom
 
@@ -83,7 +84,7 @@ def test_the_posterior_over_rates_by_quadrature(completed):
     log_others = np.array(
         [logsumexp([e.log_evidence[n] + np.log(w) for n, w in weights.items()]) for e in completed.values()]
     )
-    means = np.array([each.ece_mean() for each in completed.values()])
+    means = np.array([ece_mean(each) for each in completed.values()])
     for s, p in product(grid, grid):
         if s + p <= 1:
             continue

@@ -3,14 +3,13 @@
 import mpmath as mp
 import numpy as np
 import pytest
+from moments_of_ece import quick_absolute_gap, squared_gap
 
 from bayescal.posterior.beta_binomial import (
     _stirling,
     absolute_gap,
     log_binomial,
     log_ratio,
-    quick_absolute_gap,
-    squared_gap,
 )
 
 

@@ -73,7 +73,7 @@ def shrinkage_posterior(
     Returns
     -------
     ShrinkagePosterior
-        With `sample`, `ece_mean`, `ece_sd`, the probabilities of the sub-models and `p_calibrated`.
+        With `sample`, the probabilities of the sub-models and `p_calibrated`.
 
     Raises
     ------
@@ -164,8 +164,8 @@ def shrinkage_posterior(
     --------
     >>> counts = bc.BinnedCounts.from_arrays([0, 1, 1, 0], [0.2, 0.7, 0.8, 0.9], bins=2)
     >>> posterior = bc.shrinkage_posterior(counts)
-    >>> posterior.ece_mean(), posterior.p_calibrated
-    (0.053..., 0.524...)
+    >>> bc.ece(posterior.sample(rng=1)).mean(), posterior.p_calibrated
+    (0.05..., 0.524...)
     """
     prior = make_prior(
         intercept_sd=intercept_sd, log_slope_sd=log_slope_sd, dense_scale=dense_scale,

@@ -9,7 +9,7 @@ from scipy.special import betaln, xlog1py, xlogy
 
 from bayescal._arrays import Bools, Floats, Generator
 from bayescal.posterior.shrinkage.independent.sampling import systematic
-from bayescal.posterior.shrinkage.sub_model import GapSums, SubModel, SubModelDraws, inverse_probabilities
+from bayescal.posterior.shrinkage.sub_model import SubModel, SubModelDraws, inverse_probabilities
 from bayescal.stats.log_odds import VALUE_FLOOR
 from bayescal.stats.sums import effective_number
 
@@ -94,14 +94,6 @@ class LabelNoise:
         low, width, log_mass = self._cells
         return *self._parameters(low + width / 2), np.exp(log_mass - self.log_evidence)
 
-    def gap_sums(self, mass: Floats) -> GapSums:
-        """Moments of the sum of the absolute gaps of the bins, weighted by `mass`."""
-        share, rate, weight = self.nodes
-        gap = np.abs(self.accuracy(share, rate) - self.confidence)
-        total = gap @ mass
-        mean = float(weight @ total)
-        return GapSums(mean, float(weight @ (total - mean) ** 2), float(weight @ (gap**2 @ mass)))
-
     def accuracy(self, share: Floats, rate: Floats) -> Floats:
         """Return accuracies of the bins, shape (n, n_bins), clipped to [0, 1] since the share may exceed 1."""
         return np.clip(self.confidence + share[:, None] * (rate[:, None] - self.confidence), 0.0, 1.0)
@@ -164,15 +156,6 @@ class NoiseAtEnds(SubModel):
     def off_probability(self) -> Floats:
         """Zero: no bin deviates beyond its noise."""
         return np.zeros(len(self.n))
-
-    def gap_sums(self, mass: Floats) -> GapSums:
-        """Moments of the sum of the absolute gaps of the bins, weighted by `mass`."""
-        sums = GapSums(0.0, 0.0, 0.0)
-        for b, (low, width, log_mass) in zip(self._bins, self._cells, strict=True):
-            weight, gap = _normalised(log_mass), (low[:, 0] + width[0] / 2) ** 2 * self._stated(b)[2]
-            mean, square = float(weight @ gap), float(weight @ gap**2)
-            sums = sums.beside(GapSums(mass[b] * mean, mass[b] ** 2 * (square - mean**2), mass[b] * square))
-        return sums
 
     @property
     def _bins(self) -> list[int]:

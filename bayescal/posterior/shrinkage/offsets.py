@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import expit
 
 from bayescal._arrays import Floats, Generator, Indices
-from bayescal.posterior.shrinkage.sub_model import GapSums, SubModelDraws, inverse_probabilities
+from bayescal.posterior.shrinkage.sub_model import SubModelDraws, inverse_probabilities
 from bayescal.stats.log_odds import VALUE_FLOOR
 
 #: Number of cells of the grid of log amounts, and number of grids, each on the relevant part of the one before.
@@ -73,19 +73,6 @@ class EqualOffsets:
         i, j = np.indices(self._log_joint.shape).reshape(2, -1)
         off, exact = self._off(i, j), inverse_probabilities(self.confidence)[:, None]
         return np.asarray(self.share.ravel() @ ((1 - off) * exact + off * shifted[:, i]))
-
-    def gap_sums(self, mass: Floats) -> GapSums:
-        """Moments of the sum of the absolute gaps of the bins, weighted by `mass`."""
-        up, down = (np.abs(self.shifted(sign * self.amounts[:, None]) - self.confidence) for sign in (1, -1))
-        p = self.up_probability
-        one, two = p * up + (1 - p) * down, p * up**2 + (1 - p) * down**2
-        i, j = np.indices(self._log_joint.shape).reshape(2, -1)
-        off, weight = self._off(i, j), self.share.ravel()
-        first, second = off * one[i], off * two[i]
-        total = first @ mass
-        mean = float(weight @ total)
-        spread = weight @ ((second - first**2) @ mass**2 + (total - mean) ** 2)
-        return GapSums(mean, float(spread), float(weight @ (second @ mass)))
 
     def shifted(self, amount: Floats) -> Floats:
         """Return accuracies of bins that are off by a signed amount; broadcasts over bins."""

@@ -1,9 +1,8 @@
-"""Posterior under the shrinkage model: probabilities of the sub-models, draws and moments.
+"""Posterior under the shrinkage model: probabilities of the sub-models, and draws.
 
 The bins are divided into saturated ones, empty ones, and the others, which the sub-models describe ("described"). Each
 sub-model integrates its likelihood of the described bins over its parameters. The evidences give the probabilities of
-the sub-models. Draws are taken from each sub-model in proportion to its probability; moments of the ECE are averaged
-with the same probabilities.
+the sub-models. Draws are taken from each sub-model in proportion to its probability.
 """
 
 from collections.abc import Callable
@@ -29,7 +28,6 @@ from bayescal.posterior.shrinkage.sub_model import SamplerWarning as SamplerWarn
 from bayescal.stats.contract import Counts
 from bayescal.stats.log_odds import VALUE_FLOOR, logit
 
-LEAST_OF_MOMENTS = 1e-8  #: Sub-models with a smaller probability are left out of moments.
 DIAGNOSTIC_DRAWS = 1000  #: Number of importance draws for diagnostics.
 
 
@@ -300,14 +298,6 @@ class ShrinkagePosterior:
         draws.warn_if_poor(sub_model, probability)
         return draws.accuracy
 
-    def ece_mean(self) -> float:
-        """Posterior mean of the ECE, in [0, 1], by quadrature without random numbers (about four digits)."""
-        return self._ece_moments[0]
-
-    def ece_sd(self) -> float:
-        """Posterior standard deviation of the ECE, by quadrature without random numbers; see `ece_mean`."""
-        return self._ece_moments[1]
-
     def off_probability(self, family: str | None = None) -> Floats:
         """Posterior probability that each bin is off: that it deviates from the drift or from exact calibration.
 
@@ -415,14 +405,6 @@ class ShrinkagePosterior:
             priors.EXACT: lambda: sub_models.Exact(confidence),
         }
         return {name: makers[name]() for name in names}
-
-    @cached_property
-    def _ece_moments(self) -> tuple[float, float]:
-        """Posterior mean and standard deviation of the ECE, over described and saturated bins."""
-        mass, matters = self.mass_parameters, {n: p for n, p in self.probabilities.items() if p >= LEAST_OF_MOMENTS}
-        beside = self._saturated.gap_sums(mass[self._bins.saturated])
-        sums = [self._sub_models[name].gap_sums(mass[self._bins.described]).beside(beside) for name in matters]
-        return sub_models.ece_moments(list(matters.values()), sums, float(mass.sum()))
 
     def _diagnostic_samples(self) -> dict[str, ImportanceSample]:
         independent = {n: each for n, each in self._sub_models.items() if isinstance(each, IndependentSubModel)}

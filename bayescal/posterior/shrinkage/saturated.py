@@ -7,8 +7,6 @@ import numpy as np
 from scipy.special import betaln, expit, softmax, xlog1py, xlogy
 
 from bayescal._arrays import Bools, Floats, Generator
-from bayescal.posterior.beta_binomial import absolute_gap, squared_gap
-from bayescal.posterior.shrinkage.sub_model import GapSums
 from bayescal.stats.log_odds import VALUE_FLOOR
 
 #: A bin is saturated if its mean confidence is within this distance of 0 or 1. Its logit is nearly infinite, so a drift
@@ -94,15 +92,6 @@ class SaturatedBins:
     def log_exact(self) -> float:
         """Log likelihood of exact calibration."""
         return self._log_likelihood(np.maximum(self._stated, VALUE_FLOOR))
-
-    def gap_sums(self, mass: Floats) -> GapSums:
-        """Moments of the sum of the absolute gaps of the bins, weighted by `mass`."""
-        a, b = self._parameters
-        first = (self.weights * absolute_gap(self._stated, a, b)).sum(axis=0)
-        second = (self.weights * squared_gap(self._stated, a, b)).sum(axis=0)
-        off = 1 - self.exact_probability
-        mean, variance = float(mass @ first), float(mass**2 @ (second - first**2))
-        return GapSums(off * mean, off * variance + off * (1 - off) * mean**2, off * float(mass @ second))
 
     @cached_property
     def _high(self) -> Bools:

@@ -6,7 +6,7 @@ of every segment, a forward recursion over segments (the evidence), and a backwa
 Fearnhead (2006).
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
@@ -14,17 +14,15 @@ import numpy as np
 from scipy.special import expit, log_expit, ndtr
 
 from bayescal._arrays import Floats, Generator, Indices
-from bayescal.posterior.shrinkage.sub_model import GapSums, SubModel, SubModelDraws, inverse_probabilities
+from bayescal.posterior.shrinkage.sub_model import SubModel, SubModelDraws, inverse_probabilities
 
 LARGEST_SHIFT = 10.0  #: Largest absolute shift of the logit.
 #: Segments that are off are shifted from logits of at most this size, that of a confidence of 1 - 1e-4; otherwise a
 #: shift could not describe contrary outcomes at confidences of 0 and 1.
 FARTHEST_ORIGIN = 9.21
 #: The spacing of the grid of shifts is FINENESS / sqrt(1 + I), but at most COARSEST sqrt(1 + (shift / EVEN)^2). I is
-#: the Fisher information about a common shift, summed over the bins for which the shift is plausible. Moments use FINE
-#: in place of FINENESS, because the absolute gap has a kink at 0.
+#: the Fisher information about a common shift, summed over the bins for which the shift is plausible.
 FINENESS, COARSEST, EVEN = 0.4, 0.06, 0.5
-FINE = 0.1
 PLACES = 200  #: Number of points on each side of 0 at which the spacing is computed.
 REACH = 9.0  #: Shifts within this many standard deviations of the observed shift of a bin are plausible for it.
 SCALES = 60  #: Number of quadrature points over the standard deviation tau of a shift.
@@ -55,8 +53,7 @@ class Segments(SubModel):
     gives the marginal likelihood, and a backward recursion gives independent draws: P. Fearnhead (2006), "Exact and
     efficient Bayesian inference for multiple changepoint problems", Statistics and Computing 16, 203-213. The
     approximations are the grids of shifts and of tau and, with more than 128 bins, the blocks. Shifts are added to the
-    logits of the mean confidences, which are clipped at `FARTHEST_ORIGIN`; `fineness` is the spacing of their grid as a
-    multiple of 1 / sqrt(1 + I), see `FINENESS`.
+    logits of the mean confidences, which are clipped at `FARTHEST_ORIGIN`.
     """
 
     n: Floats
@@ -64,7 +61,6 @@ class Segments(SubModel):
     logit: Floats
     confidence: Floats
     prior: SegmentPrior = SEGMENT_PRIOR
-    fineness: float = FINENESS
 
     @cached_property
     def log_evidence(self) -> float:
@@ -117,35 +113,6 @@ class Segments(SubModel):
         """Return the posterior mass of each cell in the segments with this end, if they are off, (end, n_cells)."""
         return np.exp(self._shifted[end] - self._shifted[:end] + self._log_prior - self._log_slab[end, :end, None])
 
-    def gap_sums(self, mass: Floats) -> GapSums:
-        """Return the moments of the sum over bins of `mass` times the absolute gap, on a finer grid."""
-        if self.fineness != FINE:
-            return replace(self, fineness=FINE).gap_sums(mass)
-        shift = self._middles.copy()
-        # in the cell around 0, use the mean distance from 0 under the prior instead of the middle
-        shift[self._middle] += 0.5 * np.diff(self._edges)[self._middle] / (1 + 1 / self.prior.shape)
-        gap = np.abs(expit(self._origin[:, None] + shift) - self.confidence[:, None])
-        first, square = (self._cumulated(mass[:, None] * values) for values in (gap, gap**2))
-        # by [end, start], if the segment is off: posterior means of S = sum(mass gap), of S^2, and of sum(mass gap^2)
-        moments = np.zeros((3, self._blocks + 1, self._blocks + 1))
-        for end in range(1, self._blocks + 1):
-            weight = self._cell_mass(end)
-            total = first[end] - first[:end]
-            moments[0, end, :end] = (weight * total).sum(axis=1)
-            moments[1, end, :end] = (weight * total**2).sum(axis=1)
-            moments[2, end, :end] = (weight * (square[end] - square[:end])).sum(axis=1)
-        one, two, squares = moments * self._off
-        # given the segments, their shifts are independent: add the moments of each to those of the blocks before it
-        mean, second = np.zeros((2, len(self._rates), self._blocks + 1))
-        for end in range(1, self._blocks + 1):
-            probability = self._backward[:, end, :end]
-            mean[:, end] = (probability * (mean[:, :end] + one[end, :end])).sum(axis=1)
-            each = second[:, :end] + 2 * mean[:, :end] * one[end, :end] + two[end, :end]
-            second[:, end] = (probability * each).sum(axis=1)
-        average = float(self._rate_probability @ mean[:, -1])
-        spread = float(self._rate_probability @ second[:, -1]) - average**2
-        return GapSums(average, spread, float((self._segment_probability * squares).sum()))
-
     @property
     def _origin(self) -> Floats:
         """Logits to which shifts are added."""
@@ -185,15 +152,15 @@ class Segments(SubModel):
         observed = np.log(self.k + 0.5) - np.log(self.n - self.k + 0.5) - self._origin
         reach = REACH * np.sqrt(1 / (self.k + 0.5) + 1 / (self.n - self.k + 0.5))
         nearest, farthest = sign * np.stack([observed - reach, observed + reach])[::sign]  # plausible shifts
-        first = 0.5 * self.fineness / np.sqrt(1 + self.n @ (expit(self._origin) * expit(-self._origin)))
-        first = min(first, 0.5 * self.fineness * COARSEST / FINENESS)
+        first = 0.5 * FINENESS / np.sqrt(1 + self.n @ (expit(self._origin) * expit(-self._origin)))
+        first = min(first, 0.5 * COARSEST)
         place = np.geomspace(first, np.clip(farthest.max(), 2 * first, LARGEST_SHIFT), PLACES)
         # bins for which a shift between the neighbouring points is plausible
         could = (nearest[:, None] <= np.append(place[1:], np.inf)) & (farthest[:, None] >= np.append(0.0, place[:-1]))
         eta = self._origin[:, None] + sign * place
         information = (self.n[:, None] * could * expit(eta) * expit(-eta)).sum(axis=0)
         least = FINENESS / (COARSEST * np.sqrt(1 + (place / EVEN) ** 2))
-        density = np.maximum(np.sqrt(1 + information), least) / self.fineness
+        density = np.maximum(np.sqrt(1 + information), least) / FINENESS
         count = np.append(0.0, np.cumsum(np.diff(place) * (density[1:] + density[:-1]) / 2))
         return np.interp(np.linspace(0, count[-1], int(np.ceil(count[-1])) + 1), count, place)
 

@@ -1,7 +1,6 @@
-"""The interface of the sub-models and their results (moments of gaps, draws), and exact calibration as a sub-model."""
+"""The interface of the sub-models and their draws, and exact calibration as a sub-model."""
 
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -20,35 +19,6 @@ POOR_SHARE = 0.1
 FEWEST_JUDGED_DRAWS = 50
 #: Largest negligible value of the product of a sub-model's probability and the unresolved share of its mass.
 NEGLIGIBLE_MASS = 1e-3
-
-
-class GapSums(NamedTuple):
-    """Posterior moments of the absolute gaps g_b under one sub-model; a_b are the Dirichlet parameters of the masses.
-
-    `mean` and `variance` are those of S = sum_b a_b g_b; `squares` is the mean of sum_b a_b g_b^2.
-    """
-
-    mean: float
-    variance: float
-    squares: float
-
-    def beside(self, other: "GapSums") -> "GapSums":
-        """Return the moments for the union of these bins and other bins, which are independent of them."""
-        return GapSums(*(one + two for one, two in zip(self, other, strict=True)))
-
-
-def ece_moments(probability: Sequence[float], sums: Sequence[GapSums], total: float) -> tuple[float, float]:
-    """Compute the posterior mean and standard deviation of the ECE, averaged over sub-models by their probabilities.
-
-    The ECE is sum_b m_b g_b. The masses m ~ Dirichlet(a), whose parameters have the sum `total`, are independent of the
-    gaps, and E[m_b m_c] = a_b (a_c + [b = c]) / (total (total + 1)). Under one sub-model, the mean of the ECE is
-    therefore mean / total, and its variance ((variance + squares) / total - (mean / total)^2) / (total + 1).
-    """
-    weights = np.array(probability) / np.sum(probability)
-    means = np.array([s.mean for s in sums]) / total
-    variances = (np.array([s.variance + s.squares for s in sums]) / total - means**2) / (total + 1)
-    centre = float(weights @ means)
-    return centre, float(np.sqrt(weights @ np.maximum(variances, 0) + weights @ (means - centre) ** 2))
 
 
 class SamplerWarning(UserWarning):
@@ -94,9 +64,6 @@ class SubModel(Protocol):
     def draw(self, count: int, rng: Generator) -> SubModelDraws:
         """Draw accuracies and parameters `count` times."""
 
-    def gap_sums(self, mass: Floats) -> GapSums:
-        """Return the moments of the sum over bins of `mass` times the absolute gap."""
-
     @property
     def off_probability(self) -> Floats:
         """Posterior probability that a bin is off, shape (n_bins,)."""
@@ -124,10 +91,6 @@ class Exact(SubModel):
         """Return equal draws: accuracies are the mean confidences."""
         accuracy = np.tile(self.confidence, (count, 1))
         return SubModelDraws(accuracy, np.zeros(accuracy.shape, bool), {}, count)
-
-    def gap_sums(self, mass: Floats) -> GapSums:
-        """Return zero moments: all gaps are 0."""
-        return GapSums(0.0, 0.0, 0.0)
 
     @property
     def off_probability(self) -> Floats:

@@ -119,7 +119,7 @@ def _with_accuracy(drawn: ShrinkageDraws, accuracy: Floats, **others: Any) -> Sh
 
 def _heights(posterior: ShrinkagePosterior) -> Floats:
     """Use the largest value of prior times likelihood instead of the integral."""
-    _, models = posterior._independent.coarse
+    _, models = posterior._independent.integration
     log_height = np.array([model.nodes.log_density.max() for model in models.values()])
     return np.exp(log_height - log_height.max() + posterior.prior_options.log_weights)
 

@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from moments_of_ece import sums_of_gaps
 from scipy import integrate, stats
 
 from bayescal.posterior.shrinkage.noise import LabelNoise, NoiseAtEnds, _adaptive_cells, crowded_ends
@@ -32,7 +33,7 @@ def test_noise_is_that_of_a_plain_grid(free_rate, close_to, gap_sums, log_likeli
     found = LabelNoise(N, K, C, free_rate)
     assert found.log_evidence == pytest.approx(np.log(weight.sum()), abs=2e-3)
     mean, variance, squares = gap_sums(weight, gaps, MASS)
-    np.testing.assert_allclose(found.gap_sums(MASS), (mean, variance, squares), rtol=1e-2)
+    np.testing.assert_allclose(sums_of_gaps(found, MASS), (mean, variance, squares), rtol=1e-2)
     drawn = found.draw(DRAWS, np.random.default_rng(6))
     total = np.abs(drawn.accuracy - C) @ MASS
     close_to(total.mean(), mean, np.sqrt(variance / DRAWS) + 2e-3 * mean, "sum of gaps")
@@ -49,7 +50,7 @@ def test_noise_beyond_all_rows_ends_at_certainty(close_to):
     """A share of up to 1.25 with a rate near 1 leads beyond 1, where accuracies end: the same for draws and moments."""
     found = LabelNoise(N, N, C, free_rate=True)
     total = np.abs(found.draw(DRAWS, np.random.default_rng(7)).accuracy - C) @ MASS
-    mean, variance, _ = found.gap_sums(MASS)
+    mean, variance, _ = sums_of_gaps(found, MASS)
     close_to(total.mean(), mean, np.sqrt(variance / DRAWS) + 2e-3 * mean, "sum of gaps")
     close_to(total.std(), np.sqrt(variance), 5e-3 * np.sqrt(variance), "its sd")
     assert mean < MASS @ (1 - C)
@@ -88,7 +89,7 @@ def test_noise_at_the_ends_by_quadrature(close_to):
     first, second = integral[1:] / integral[0]
     weight = mass[[0, 2]]
     moments = (weight @ first, weight**2 @ (second - first**2), weight @ second)
-    np.testing.assert_allclose(found.gap_sums(mass), moments, rtol=1e-3)
+    np.testing.assert_allclose(sums_of_gaps(found, mass), moments, rtol=1e-3)
     drawn = found.draw(DRAWS, np.random.default_rng(8))
     gaps = drawn.accuracy - END_C
     assert not gaps[:, 1].any()

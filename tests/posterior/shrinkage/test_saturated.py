@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from moments_of_ece import sums_of_gaps
 from scipy import stats
 
 from bayescal.posterior.shrinkage.saturated import EXACT_ODDS, SaturatedBins, is_saturated
@@ -21,7 +22,7 @@ def test_saturated_bins_are_mixtures_of_betas_or_all_as_stated(close_to, contrar
     _, expected, variance = np.transpose([contrary_share(rows, 0) for rows in n])
     close_to(contrary.mean(axis=0), expected, np.sqrt(variance / len(contrary)), "mean share")
     close_to(contrary.var(axis=0), variance, 0.01 * variance, "its variance")
-    mean, variance, squares = found.gap_sums(n)
+    mean, variance, squares = sums_of_gaps(found, n)
     total = np.abs(accuracy - c) @ n
     close_to(total.mean(), mean, np.sqrt(variance / DRAWS), "sum of gaps")
     close_to(total.var(), variance, 0.02 * variance, "its variance")

@@ -87,21 +87,17 @@ def _joined(parts: list[Cells]) -> Cells:
 
 
 def adaptive_nodes(
-    bins: DriftingBins, frame: Frame, likelihood: LogLikelihood, *, tolerance: float, floor: float, again: bool = False
+    bins: DriftingBins, frame: Frame, likelihood: LogLikelihood, *, tolerance: float, floor: float
 ) -> tuple[Nodes, float]:
     """Make Gauss-Legendre rules on cells that are halved until the posterior is smooth in each cell.
 
     `frame` has an approximate main mode; its fields are scalars. As a function of each logit, `likelihood` (a log) must
     decrease on both sides of the logit of the observed share. `tolerance` is that of the error of a cell, relative to
     the marginal likelihood, or to exp(floor) if that is larger: with a `floor` derived from other sub-models, few cells
-    are used if this sub-model is negligible. `again` halves all cells in both directions at the end. Also return
-    the share of the mass in cells that did not converge; 0 except in extreme cases.
+    are used if this sub-model is negligible. Also return the share of the mass in cells that did not converge; 0 except
+    in extreme cases.
     """
     cells, log_density, unfinished = _refine(bins, frame, likelihood, tolerance, floor)
-    if again:
-        for along_t in (True, False):
-            cells = cells.halved(np.full(len(cells.low_t), along_t))
-        log_density = _log_density(bins, frame, cells, likelihood)
     return _nodes(frame, cells, log_density), unfinished
 
 
@@ -225,12 +221,9 @@ class Resolution(NamedTuple):
     table: float = 0.22  #: Step between the nodes of `SlabTable`, in its transformed coordinate.
     #: Tolerated error of a cell over the drift under a sparse residual, relative to the marginal likelihood.
     tolerance: float = 3e-5
-    cells_once_more: bool = False  #: Whether to halve all of these cells once more, in both directions, at the end.
 
 
-COARSE = Resolution()
-#: For moments: the absolute gap has a kink at 0, where rules for smooth functions converge slowly.
-FINE = Resolution(0.08, 0.5, 0.9, 0.2, 0.1, 1e-6, True)
+RESOLUTION = Resolution()
 
 
 @dataclass(frozen=True)
@@ -239,7 +232,7 @@ class BinLikelihoods:
 
     drifting: DriftingBins
     prior: ShrinkagePrior
-    resolution: Resolution
+    resolution: Resolution = RESOLUTION
 
     @cached_property
     def step(self) -> float:
@@ -348,7 +341,6 @@ def integrate(bins: BinLikelihoods) -> dict[str, IntegratedSubModel]:
         lambda eta: bins.log_likelihood(eta, "sparse", None),
         tolerance=bins.step**4 * resolution.tolerance,
         floor=max(model.log_evidence for model in models.values()) - drifts.HOPELESS / 2,
-        again=resolution.cells_once_more,
     )
     return models | {last: IntegratedSubModel(*SUB_MODELS[last], *nodes)}
 

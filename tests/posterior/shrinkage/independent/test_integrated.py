@@ -4,16 +4,16 @@ from functools import partial
 
 import numpy as np
 import pytest
+from moments_of_ece import averaged, finely, of_independent
 from scipy import integrate
 from scipy.special import betaln, expit, gammaln, logit
 
 from bayescal import BinnedCounts, evaluate_counts, shrinkage_posterior
 from bayescal.posterior.shrinkage import sub_model
 from bayescal.posterior.shrinkage.independent import family, integrated
-from bayescal.posterior.shrinkage.independent.integrated import COARSE, FINE, _sparsest
+from bayescal.posterior.shrinkage.independent.integrated import _sparsest
 from bayescal.posterior.shrinkage.posterior import SamplerWarning, ShrinkagePosterior
 from bayescal.posterior.shrinkage.prior import INDEPENDENT, ShrinkagePrior, posterior_probabilities
-from bayescal.posterior.shrinkage.sub_model import ece_moments
 
 NAMES = ("logistic", "dense", "sparse", "logistic_dense", "logistic_sparse")
 independent_posterior = partial(shrinkage_posterior, sub_models=[INDEPENDENT])
@@ -72,13 +72,12 @@ def test_halving_every_step_moves_nothing(n_rows, temperature, simulated):
     """By more than a tenth of the Monte Carlo error of 4000 draws."""
     posterior = independent_posterior(simulated(n_rows, temperature=temperature, seed=n_rows))
     of_ece, probabilities, off = [], [], []
-    for resolution in (COARSE, FINE):
-        bins, models = posterior._independent._integrate(resolution)
+    for bins, models in (posterior._independent.integration, finely(posterior._independent)):
         evidence = {name: model.log_evidence for name, model in models.items()}
         p = posterior_probabilities(posterior.prior_options.families, evidence)
         mass = posterior.mass_parameters[posterior.counts.occupied]
-        sums = [family.gap_sums(bins, model, mass) for model in models.values()]
-        of_ece.append(ece_moments(list(p.values()), sums, mass.sum()))
+        sums = [of_independent(bins, model, mass) for model in models.values()]
+        of_ece.append(averaged(list(p.values()), sums, mass.sum()))
         probabilities.append(np.array(list(p.values())))
         off.append(sum(p[name] * family.off_probability(bins, model) for name, model in models.items()))
     for one, two in (probabilities, off):
@@ -93,7 +92,7 @@ def test_points_of_no_weight_are_left_out(n_rows, simulated):
     """Points below exp(-25) of the largest weight would cost time and memory without changing a displayed digit."""
     posterior = independent_posterior(simulated(n_rows) if n_rows else BinnedCounts.empty(15))
     for name in ("logistic", NAMES[3], NAMES[4]):
-        log_mass = posterior._independent.coarse[1][name].nodes.log_mass
+        log_mass = posterior._independent.integration[1][name].nodes.log_mass
         assert np.ptp(log_mass) < 28  # 1e-12 in a lattice, exp(-25) in cells
         assert len(log_mass) > 50
 
@@ -165,8 +164,8 @@ def test_lattices_for_fewer_tau_give_the_same_evidence(monkeypatch, simulated):
     """200 bins of a calibrated model: half of the lattices or fewer."""
     counts = simulated(4000, bins=200)
     found = ShrinkagePosterior(counts, ShrinkagePrior())._sub_models["logistic_dense"]
-    evidence, nodes = found.log_evidence, found.family.coarse[1][found.name].nodes
+    evidence, nodes = found.log_evidence, found.family.integration[1][found.name].nodes
     monkeypatch.setattr(integrated, "SMOOTH_STEP", 0.0)
     every = ShrinkagePosterior(counts, ShrinkagePrior())._sub_models["logistic_dense"]
     assert evidence == pytest.approx(every.log_evidence, abs=1e-4)
-    assert 2 * len(np.unique(nodes.kappa)) <= len(np.unique(every.family.coarse[1][every.name].nodes.kappa)) + 1
+    assert 2 * len(np.unique(nodes.kappa)) <= len(np.unique(every.family.integration[1][every.name].nodes.kappa)) + 1
