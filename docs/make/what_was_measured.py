@@ -41,6 +41,8 @@ PAGES = {
     "survival_comparison": "survival",
     "survival_weak": "survival",
     "survival_clusters": "survival",
+    "survival_measures": "survival",
+    "clinical_clusters": "clusters",
     "label_shift": "shift",
     "pooling": "partial_pooling",
     "subgroups": "partial_pooling",
@@ -170,6 +172,15 @@ def _multiclass(score: str) -> Study:
 
 def _survival(quantity: str) -> Study:
     return Study("survival", {"quantity": quantity, "method": "bayescal"}, about="right-censored rows")
+
+
+def _measure(*quantities: str) -> Study:
+    return Study("survival_measures", {"quantity": quantities, "method": "bayescal"}, about="right-censored rows")
+
+
+def _of_clusters(quantity: str) -> Study:
+    where = {"quantity": quantity, "method": "bayescal"}
+    return Study("clinical_clusters", where, about="rows in clusters")
 
 
 def _survival_clusters(quantity: str) -> Study:
@@ -388,21 +399,33 @@ INTERVALS = (
         reason="a mixture as those of the other quantities; a study would need 20 curves per data set",
     ),
     Interval(
-        "calibration in the large", ("in_the_large",), (_recalibration("in the large"), _populations("in_the_large"))
+        "calibration in the large",
+        ("in_the_large",),
+        (_recalibration("in the large"), _populations("in_the_large"), _of_clusters("in the large")),
     ),
     Interval(
         "calibration intercept",
         ("intercept",),
         (_recalibration("intercept"), _small("intercept"), _populations("intercept")),
     ),
-    Interval("calibration slope", ("slope",), (_recalibration("slope"), _small("slope"), _populations("slope"))),
     Interval(
-        "ICI of the calibration curve", ("ici", "CalibrationCurve"), (_curve("ici"), _small("ici"), _populations("ici"))
+        "calibration slope",
+        ("slope",),
+        (_recalibration("slope"), _small("slope"), _populations("slope"), _of_clusters("slope")),
+    ),
+    Interval(
+        "ICI of the calibration curve",
+        ("ici", "CalibrationCurve"),
+        (_curve("ici"), _small("ici"), _populations("ici"), _of_clusters("ICI")),
     ),
     Interval("E50 of the calibration curve", ("e50",), (_curve("e50"), _small("e50"), _populations("e50"))),
     Interval("E90 of the calibration curve", ("e90",), (_curve("e90"), _small("e90"), _populations("e90"))),
     Interval("Emax of the calibration curve", ("emax",), (_curve("emax"), _populations("emax"))),
-    Interval("pointwise band of the calibration curve", (), (_small(*small_sets.RATES), _populations("band"))),
+    Interval(
+        "pointwise band of the calibration curve",
+        (),
+        (_small(*small_sets.RATES), _populations("band"), _of_clusters("curve")),
+    ),
     Interval(
         "Kuiper statistic",
         ("Kuiper statistic", "CumulativePosterior", "CurvePosterior"),
@@ -637,14 +660,10 @@ INTERVALS = (
     Interval("Brier score at a horizon", (), (_survival("brier_score"), _survival_clusters("brier_score"))),
     Interval("AUC at a horizon", (), (_survival("auc"), _survival_clusters("auc"))),
     *(
-        Interval(
-            f"{words} at a horizon",
-            prints,
-            reason="`docs/make/survival_measures.py` measures it; its numbers are not stored yet",
-        )
-        for words, prints in (
-            ("intercept and slope", ("SurvivalRecalibration",)),
-            ("net benefit", ("SurvivalNetBenefit",)),
+        Interval(f"{words} at a horizon", prints, (_measure(*quantities),))
+        for words, prints, quantities in (
+            ("intercept and slope", ("SurvivalRecalibration",), ("intercept", "slope")),
+            ("net benefit", ("SurvivalNetBenefit",), tuple(f"net benefit at {t}" for t in (0.1, 0.3, 0.6))),
         )
     ),
     *(
