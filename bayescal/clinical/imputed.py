@@ -14,7 +14,7 @@ from bayescal.clinical.result import ClinicalSummary, ModelParts
 from bayescal.clinical.slope.posterior import RecalibrationPosterior
 from bayescal.clinical.slope.result import QUANTITIES, Recalibration
 from bayescal.clinical.words import words_of
-from bayescal.decisions.imputed import mixed_net_benefit
+from bayescal.decisions.result import mixed_net_benefit
 from bayescal.draws import Draws
 from bayescal.estimands.estimand import Estimand
 from bayescal.estimands.registry import EstimandLike, as_estimand

@@ -11,8 +11,14 @@ from bayescal import _checks, _presented, _render
 from bayescal._arrays import Floats
 from bayescal._meant import public
 from bayescal.clinical.curve.knots import AT_END, merge_to_knots, scores_as_knots
-from bayescal.clinical.curve.logistic import LOGISTIC, LogisticCurvePosterior
-from bayescal.clinical.curve.posterior import PRIOR_EXACT, PRIOR_ODDS, CurvePosterior, curve_posterior
+from bayescal.clinical.curve.posterior import (
+    LOGISTIC,
+    PRIOR_EXACT,
+    PRIOR_ODDS,
+    CurvePosterior,
+    LogisticCurvePosterior,
+    curve_posterior,
+)
 from bayescal.data.columns import column, numbers
 from bayescal.draws import BinDraws, Draws
 from bayescal.estimands.errors import ece, largest_error
