@@ -133,7 +133,11 @@ def plot_calibration_curve(
     points = curve_points(cv, _checks.fraction("prob", prob))
     colors = color, reference_color, above_color, below_color
     exact = f"P(exactly calibrated) {_render.probability(cv.p_calibrated)}"
-    return _draw(ax, points, colors, cv.target, prob, _ici_with_interval(cv, prob), [cv.question, exact])
+    ends = cv.ici.interval(prob)
+    d = _render.interval_decimals(*ends)
+    mean, low, high = (_render.number(value, d) for value in (cv.ici.mean(), *ends))
+    titles = (f"ICI {mean}, {100 * prob:g} % interval [{low}, {high}]", f"ICI {mean} [{low}, {high}]")
+    return _draw(ax, points, colors, cv.target, prob, titles, [cv.question, exact])
 
 
 def _draw(
@@ -182,14 +186,6 @@ def _draw(
     if small:
         below.set_yticks([])
     return drawing.finished(ax, small=small)
-
-
-def _ici_with_interval(cv: CalibrationCurve, prob: float) -> tuple[str, str]:
-    """Return the ICI with its interval, and the same in fewer words."""
-    ends = cv.ici.interval(prob)
-    d = _render.interval_decimals(*ends)
-    mean, low, high = (_render.number(value, d) for value in (cv.ici.mean(), *ends))
-    return f"ICI {mean}, {100 * prob:g} % interval [{low}, {high}]", f"ICI {mean} [{low}, {high}]"
 
 
 def recalibration_points(rc: Recalibration | NewCentre, prob: float = 0.95) -> CurvePoints:
@@ -255,18 +251,11 @@ def plot_recalibration(
     _checks.instance("rc", rc, Recalibration, f"{remedy} `by_group[label]`.")
     points = recalibration_points(rc, _checks.fraction("prob", prob))
     colors = color, reference_color, above_color, below_color
-    title = _slope_with_interval(rc, prob)
-    return _draw(ax, points, colors, "event", prob, (title, title), [rc.spec])
-
-
-def _slope_with_interval(rc: Recalibration, prob: float) -> str:
-    """Return slope and calibration in the large with their intervals."""
-    rows = {row["quantity"]: row for row in rc.table(prob)}
-    words = []
+    rows, words = {row["quantity"]: row for row in rc.table(prob)}, []
     for key, name in (("slope", "Slope"), ("in_the_large", "in the large")):
         mean, low, high = (_render.number(rows[key][each], 2) for each in ("mean", "low", "high"))
         words.append(f"{name} {mean} [{low}, {high}]".replace(" ", "\u00a0"))  # lines end between quantities
-    return ", ".join(words)
+    return _draw(ax, points, colors, "event", prob, (", ".join(words),) * 2, [rc.spec])
 
 
 def plot_new_centre(
