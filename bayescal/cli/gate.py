@@ -11,7 +11,7 @@ from bayescal.cli.comparison import ComparedFiles
 from bayescal.cli.evaluation import EvaluatedFile, named_estimands
 from bayescal.cli.options import CompareGateOptions, GateOptions, Options
 from bayescal.cli.words import say
-from bayescal.estimands.limits import checked_limit, checked_number, within_limit
+from bayescal.estimands.estimand import checked_limit, checked_number, within_limit
 from bayescal.estimands.registry import as_scalar
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.over_datasets import ComparisonOverDatasets

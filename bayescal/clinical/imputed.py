@@ -14,7 +14,7 @@ from bayescal.clinical.result import ClinicalSummary, ModelParts
 from bayescal.clinical.slope.posterior import RecalibrationPosterior
 from bayescal.clinical.slope.result import QUANTITIES, Recalibration
 from bayescal.clinical.words import words_of
-from bayescal.decisions.imputed import mixed_net_benefit
+from bayescal.decisions.result import mixed_net_benefit
 from bayescal.draws import Draws
 from bayescal.estimands.estimand import Estimand
 from bayescal.estimands.registry import EstimandLike, as_estimand
@@ -146,15 +146,6 @@ class ImputedParts(ModelParts):
     mean_risk: float = 0.0
 
 
-def _mixed_parts(parts: Sequence[ModelParts]) -> ImputedParts:
-    return ImputedParts(
-        ImputedEvaluation.of([each.evaluation for each in parts]),
-        mixed_recalibration([each.recalibration for each in parts]),
-        mixed_curve([each.calibration_curve for each in parts]),
-        averaged([each.mean_risk for each in parts]),
-    )
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class ImputedSummary(Imputed[ClinicalSummary], ClinicalSummary):
     """Summary of imputed predictions or outcomes; the number of events is the mean, rounded."""
@@ -168,10 +159,18 @@ class ImputedSummary(Imputed[ClinicalSummary], ClinicalSummary):
 
 def mixed_summary(results: Sequence[ClinicalSummary]) -> ImputedSummary:
     """Mix the parts of the summaries of all imputations."""
-    benefits = [each.net_benefit for each in results if each.net_benefit]
+    benefits, parts = [each.net_benefit for each in results if each.net_benefit], {}
+    for name in results[0].parts:
+        of_model = [each.parts[name] for each in results]
+        parts[name] = ImputedParts(
+            ImputedEvaluation.of([each.evaluation for each in of_model]),
+            mixed_recalibration([each.recalibration for each in of_model]),
+            mixed_curve([each.calibration_curve for each in of_model]),
+            averaged([each.mean_risk for each in of_model]),
+        )
     return ImputedSummary.of(
         results,
-        parts={name: _mixed_parts([each.parts[name] for each in results]) for name in results[0].parts},
+        parts=parts,
         net_benefit=mixed_net_benefit(benefits) if benefits else None,
         decision_curve=mixed_net_benefit([each.decision_curve for each in results]),
         n_events=round(averaged([each.n_events for each in results])),

@@ -10,12 +10,12 @@ from bayescal import _packages, _render
 from bayescal._arrays import Figure
 from bayescal.clinical.curve.result import CalibrationCurve
 from bayescal.clinical.exact_tests import CalibrationTests
-from bayescal.clinical.grouped_plot import plot_subgroups
 from bayescal.clinical.plot import (
     plot_calibration_curve,
     plot_new_centre,
     plot_recalibration,
     plot_risk_distributions,
+    plot_subgroups,
 )
 from bayescal.clinical.result import HEADER as CLINICAL_HEADER
 from bayescal.clinical.result import SIDE_BY_SIDE, ClinicalSummary

@@ -1,4 +1,4 @@
-"""The plots of a calibration curve, of the line of a recalibration, and of risks by outcome: records, then drawn."""
+"""The plots of a calibration curve, of the line of a recalibration, of risks by outcome, and of measures by group."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,8 +12,11 @@ from bayescal.clinical.curve.result import CELLS, CalibrationCurve
 from bayescal.clinical.result import ClinicalSummary
 from bayescal.clinical.slope.new_centre import NewCentre
 from bayescal.clinical.slope.result import Recalibration
+from bayescal.clinical.subgroups import GroupedClinicalSummary, measure_of
+from bayescal.clinical.words import WORDS
+from bayescal.data.groups import in_words
 from bayescal.decisions.thresholds import as_thresholds
-from bayescal.report import diagram, drawing
+from bayescal.report import diagram, drawing, forest
 from bayescal.results import wording
 from bayescal.results.evaluation import Evaluation
 
@@ -23,6 +26,8 @@ BARS = 50
 POINTS, OF_LINE = 101, 201
 #: Fewest and most bars of the risks of one outcome; between them, there are twice as many as the root of the rows.
 FEWEST_BARS, MOST_BARS = 10, 40
+#: Values of calibrated predictions, which the plot marks.
+CALIBRATED = {"observed_expected": 1.0, "in_the_large": 0.0, "slope": 1.0}
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +133,11 @@ def plot_calibration_curve(
     points = curve_points(cv, _checks.fraction("prob", prob))
     colors = color, reference_color, above_color, below_color
     exact = f"P(exactly calibrated) {_render.probability(cv.p_calibrated)}"
-    return _draw(ax, points, colors, cv.target, prob, _ici_with_interval(cv, prob), [cv.question, exact])
+    ends = cv.ici.interval(prob)
+    d = _render.interval_decimals(*ends)
+    mean, low, high = (_render.number(value, d) for value in (cv.ici.mean(), *ends))
+    titles = (f"ICI {mean}, {100 * prob:g} % interval [{low}, {high}]", f"ICI {mean} [{low}, {high}]")
+    return _draw(ax, points, colors, cv.target, prob, titles, [cv.question, exact])
 
 
 def _draw(
@@ -177,14 +186,6 @@ def _draw(
     if small:
         below.set_yticks([])
     return drawing.finished(ax, small=small)
-
-
-def _ici_with_interval(cv: CalibrationCurve, prob: float) -> tuple[str, str]:
-    """Return the ICI with its interval, and the same in fewer words."""
-    ends = cv.ici.interval(prob)
-    d = _render.interval_decimals(*ends)
-    mean, low, high = (_render.number(value, d) for value in (cv.ici.mean(), *ends))
-    return f"ICI {mean}, {100 * prob:g} % interval [{low}, {high}]", f"ICI {mean} [{low}, {high}]"
 
 
 def recalibration_points(rc: Recalibration | NewCentre, prob: float = 0.95) -> CurvePoints:
@@ -250,18 +251,11 @@ def plot_recalibration(
     _checks.instance("rc", rc, Recalibration, f"{remedy} `by_group[label]`.")
     points = recalibration_points(rc, _checks.fraction("prob", prob))
     colors = color, reference_color, above_color, below_color
-    title = _slope_with_interval(rc, prob)
-    return _draw(ax, points, colors, "event", prob, (title, title), [rc.spec])
-
-
-def _slope_with_interval(rc: Recalibration, prob: float) -> str:
-    """Return slope and calibration in the large with their intervals."""
-    rows = {row["quantity"]: row for row in rc.table(prob)}
-    words = []
+    rows, words = {row["quantity"]: row for row in rc.table(prob)}, []
     for key, name in (("slope", "Slope"), ("in_the_large", "in the large")):
         mean, low, high = (_render.number(rows[key][each], 2) for each in ("mean", "low", "high"))
         words.append(f"{name} {mean} [{low}, {high}]".replace(" ", "\u00a0"))  # lines end between quantities
-    return ", ".join(words)
+    return _draw(ax, points, colors, "event", prob, (", ".join(words),) * 2, [rc.spec])
 
 
 def plot_new_centre(
@@ -379,3 +373,40 @@ def plot_risk_distributions(
     title = f"Median {with_event} with event, {without} without"
     drawing.titled(ax, title, [], above=drawing.key_above(ax, entries, small=small), small=small)
     return drawing.finished(ax, small=small)
+
+
+def plot_subgroups(
+    result: GroupedClinicalSummary,
+    ax: "Axes | None" = None,
+    *,
+    quantity: str = "auc",
+    prob: float = 0.95,
+    color: Any = None,
+    reference_color: Any = None,
+) -> "Axes":
+    """Draw a measure of each group, with pooled values as thin bars below, and of all rows (dashed line)."""
+    alone, pooled = result.draws(quantity), result.draws(quantity, pooled=True) if len(result) > 1 else {}
+    prob, labels = _checks.fraction("prob", prob), [label for label in result.in_order() if label in alone]
+    if not labels:
+        raise ValueError(f"`quantity` must be a measure of some group; none has {quantity!r}.")
+    shown = [*((in_words(label, result.name), result[label]) for label in labels), ("all rows", result.overall)]
+    names = [f"{_render.name(name)} ({each.n_events} of {each.n_rows})" for name, each in shown]
+    values = [*(alone[label] for label in labels), measure_of(result.overall, quantity)]
+    rows = forest.forest(names, np.column_stack([np.asarray(each) for each in values]), prob)
+    ax = drawing.axes_or_new(ax, figsize=(6.0, 1.4 + forest.forest_height(names)))
+    small, colours = drawing.is_small(ax, *forest.ROOM), drawing.palette(ax)
+    line = _checks.color("reference_color", reference_color, colours.grey)
+    main = _checks.color("color", color, colours.blue)
+    ax.axvline(rows.mean[-1], color=line, linewidth=1, linestyle="--", zorder=1)
+    if quantity in CALIBRATED:
+        ax.axvline(CALIBRATED[quantity], color=line, linewidth=1.2, zorder=1, gid="calibrated")
+    forest.draw_forest(ax, rows, [*[main] * len(labels), line], small=small)
+    texts = ["beside names: events of rows", *(["solid line: calibrated"] if quantity in CALIBRATED else [])]
+    if pooled:
+        below = forest.forest(names[:-1], np.column_stack([pooled[label].values for label in labels]), prob)
+        place = np.arange(len(labels)) + forest.BELOW
+        ax.hlines(place, below.low, below.high, colors=line, linewidth=1, gid="pooled", zorder=2)
+        ax.scatter(below.mean, place, s=10, c=line, gid="pooled mean", zorder=2)
+        texts.append("thin bars below: pooled")
+    forest.write_label(ax, rows, (WORDS[quantity], "; ".join(texts), forest.key(prob)), small=small)
+    return ax

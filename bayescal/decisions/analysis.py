@@ -16,9 +16,8 @@ from bayescal.data.groups import Clusters, Groups
 from bayescal.data.imputations import imputed_sets
 from bayescal.data.predictions import Predictions, read_rows
 from bayescal.decisions.counts import ThresholdCounts
-from bayescal.decisions.imputed import mixed_net_benefit
 from bayescal.decisions.posterior import ScoreCellsPosterior
-from bayescal.decisions.result import GroupedNetBenefit, NetBenefit
+from bayescal.decisions.result import GroupedNetBenefit, NetBenefit, mixed_net_benefit
 from bayescal.decisions.thresholds import UNNAMED, probabilities_by_model
 from bayescal.results.imputed import of_imputations
 from bayescal.results.of_groups import of_each_group

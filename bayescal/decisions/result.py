@@ -1,9 +1,9 @@
-"""NetBenefit: decision curves of one or several models on the same rows, or of groups of rows, as posteriors."""
+"""NetBenefit: decision curves of one or several models on the same rows, of groups, or imputed, as posteriors."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from bayescal.decisions.counts import ThresholdCounts
 from bayescal.decisions.posterior import ScoreCellsPosterior
 from bayescal.decisions.thresholds import TREAT_ALL, TREAT_NONE, Decisions, decide, net_benefit_of, odds, share_treated
 from bayescal.draws import Draws, fingerprint
+from bayescal.results.imputed import UNBOUNDED, Bounds, Imputed
 from bayescal.results.of_groups import OfGroups
 from bayescal.results.remarks import of_several
 
@@ -446,3 +447,24 @@ KEY = (
     "prior; P(useful): probability of a larger net benefit than treating all and treating none; P(best): probability "
     "of the largest net benefit of all strategies."
 )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ImputedNetBenefit(Imputed[NetBenefit], NetBenefit):
+    """Decision curves of imputed predictions or outcomes: joint draws of all imputations."""
+
+    imputations: tuple[NetBenefit, ...] = ()
+
+    _joins: ClassVar[Mapping[str, Bounds]] = {"_benefits_and_prevalence": UNBOUNDED}
+    _means = ("observed", "few_rows", "few_treated", "design_effects")
+    _closed_form = False
+
+    def _words_of(self, row: dict[str, Any]) -> str:
+        return f"{row['model']} at {row['threshold']:g}"
+
+
+def mixed_net_benefit(results: Sequence[NetBenefit]) -> ImputedNetBenefit:
+    """Mix the net benefits of all imputations, at the thresholds that all have."""
+    least = min((each.thresholds for each in results), key=len)
+    common = [replace(each, posterior=replace(each.posterior, counts=each.counts.at(least))) for each in results]
+    return ImputedNetBenefit.of(common, n_draws=sum(each.n_draws for each in common))

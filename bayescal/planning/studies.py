@@ -13,8 +13,7 @@ from bayescal._arrays import Floats, Generator, Ints
 from bayescal.analyses.one import evaluate_one
 from bayescal.draws import Draws
 from bayescal.estimands.area_under_roc import correlation_of_aucs
-from bayescal.estimands.estimand import Estimand
-from bayescal.estimands.limits import checked_limit, checked_number, within_limit
+from bayescal.estimands.estimand import Estimand, checked_limit, checked_number, within_limit
 from bayescal.estimands.registry import EstimandLike, as_scalar
 from bayescal.estimands.scores import LEAST_ROWS
 from bayescal.planning import simulated

@@ -23,7 +23,7 @@ from bayescal.posterior.joint import reorder
 from bayescal.results import wording
 from bayescal.results.comparable import order_rng, values_of
 from bayescal.results.evaluation import Evaluation
-from bayescal.results.evaluations import Evaluations, Floats
+from bayescal.results.joint import Evaluations, Floats
 from bayescal.results.remarks import of_several, reading_remarks, remarks_of
 from bayescal.stats.contract import Counts
 

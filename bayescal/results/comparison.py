@@ -16,8 +16,7 @@ from bayescal.posterior.contract import Pooled
 from bayescal.results import comparable
 from bayescal.results.comparable import HEADER, common_estimands, label_lines, pair_cells, pair_key, shown_pairs
 from bayescal.results.evaluation import Evaluation
-from bayescal.results.evaluations import Evaluations
-from bayescal.results.joint import Judged, OfEstimand
+from bayescal.results.joint import Evaluations, Judged, OfEstimand
 from bayescal.results.remarks import of_several
 from bayescal.stats.clusters import clusters_of
 from bayescal.stats.contract import Paired

@@ -17,8 +17,7 @@ from bayescal.results import wording
 from bayescal.results.comparable import common_estimands, values_of
 from bayescal.results.comparison import Comparison
 from bayescal.results.evaluation import Evaluation
-from bayescal.results.evaluations import Evaluations, Floats
-from bayescal.results.joint import checked_rope
+from bayescal.results.joint import Evaluations, Floats, checked_rope
 from bayescal.results.of_groups import in_order, usual_order
 from bayescal.results.remarks import of_several, stated_clusters
 

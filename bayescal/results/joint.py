@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,13 @@ from numpy.typing import ArrayLike
 
 from bayescal import _checks, _presented, _render
 from bayescal._arrays import Floats, Ints
+from bayescal._meant import no_attribute
 from bayescal._metrics import Table
 from bayescal.draws import Draws
 from bayescal.estimands.estimand import Estimand
-from bayescal.estimands.registry import EstimandLike, as_estimand
+from bayescal.estimands.registry import EstimandLike, as_estimand, as_scalar, hint, is_registered
 from bayescal.results.comparable import Verdict, better_words
+from bayescal.results.evaluation import Evaluation
 
 ROPE = 0.01  #: Default half-width of the region of practical equivalence, in units of the estimand.
 
@@ -414,3 +417,48 @@ class OfEstimand(Judged):
             As for `Evaluation.to_json`. The estimand must be one that can be compared.
         """
         return _presented.json_of(self, path, estimand=estimand)
+
+
+class Evaluations(Joint):
+    """Several evaluations along one axis: classifiers, groups, classes, or periods, with joint draws of an estimand."""
+
+    @abstractmethod
+    def _evaluation(self, label: Any) -> Evaluation:
+        """Return the evaluation of a label that exists."""
+
+    @abstractmethod
+    def _joint_values(self, estimand: EstimandLike) -> Floats:
+        """Draw an estimand of all evaluations jointly, shape (n_draws, n)."""
+
+    @cached_property
+    def _joint(self) -> dict[str, tuple[EstimandLike, Floats]]:
+        """Cache: name of an estimand, or "" for a function -> the estimand and its joint draws."""
+        return {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        # the draws can be computed again from the seeds, and some functions cannot be pickled
+        return {name: value for name, value in self.__dict__.items() if name != "_joint"}
+
+    def __getitem__(self, label: Any) -> Evaluation:
+        """Return one evaluation, by its label."""
+        self._require_label(label)
+        return self._evaluation(label)
+
+    __getattr__ = no_attribute
+
+    def _instead(self, name: str) -> str:
+        """Say where estimands are: in each evaluation, and as joint draws; may be empty."""
+        return hint(name, f"result[{'label' if self.axis == 'class' else self.axis}].{{}}")
+
+    def draws(self, estimand: EstimandLike | None = None) -> Draws:
+        """Joint draws of an estimand of all evaluations.
+
+        Their shape is (n_draws, n), in the order of `labels`. Draws of two estimands are not joint with each other,
+        unlike those of one `Evaluation`.
+        """
+        record = as_scalar(self._record(estimand))
+        # only the last function is kept, since 50 functions would keep 50 arrays
+        key, source = (record.name, record) if is_registered(record) else ("", estimand or record)
+        if key not in self._joint or self._joint[key][0] is not source:
+            self._joint[key] = source, self._joint_values(record)
+        return Draws(self._joint[key][1], f"{record.name} by {self.axis}")

@@ -9,7 +9,7 @@ from typing import Any, overload
 import numpy as np
 
 from bayescal import _checks, _render
-from bayescal._arrays import Array, Floats, Ints
+from bayescal._arrays import Floats, Ints
 from bayescal._invalid import errors_of
 from bayescal._meant import public
 from bayescal.analyses.groups import evaluate_groups
@@ -294,8 +294,15 @@ def _evaluate_horizons(
     rows: SurvivalRows, horizons: Any, bins: Any, binning: str, clusters: Clusters | None, *, rng: Any, **arguments: Any
 ) -> SurvivalHorizons:
     at = [rows.checked_horizon(each) for each in horizons]
-    require_increasing(at)
-    require_rising(rows.risk)
+    if not at:
+        raise ValueError("`horizon` is empty; at least one is needed.")
+    if (falls := np.diff(at, prepend=-np.inf) <= 0).any():
+        _checks.refuse("horizon", "must be strictly increasing", falls, np.asarray(at))
+    falls = (np.diff(np.atleast_2d(rows.risk.T), axis=0) < 0).any(axis=0)
+    if 2 * np.count_nonzero(falls) > falls.size:
+        hint = "Are these survival probabilities? Then pass 1 minus them."
+        rule = "must not be smaller at a later horizon in more than half of the rows"
+        _checks.refuse("risk", rule, falls, hint=hint, verb=("is", "are"))
     seeds = _checks.seeds(rng, len(at))
     evaluations, influences = {}, []
     for i, (each, seed) in enumerate(zip(at, seeds, strict=True)):
@@ -328,25 +335,6 @@ def _correlations(influences: Sequence[Floats | None]) -> Floats | None:
     products = np.einsum("ij,kj->ik", stacked, stacked) / (length[:, None] * length)
     np.fill_diagonal(products, 1.0)
     return products
-
-
-def require_increasing(horizons: Sequence[float]) -> None:
-    """Refuse no horizons, or horizons that do not increase."""
-    if not horizons:
-        raise ValueError("`horizon` is empty; at least one is needed.")
-    values = np.asarray(horizons)
-    falls = np.diff(values, prepend=-np.inf) <= 0
-    if falls.any():
-        _checks.refuse("horizon", "must be strictly increasing", falls, values)
-
-
-def require_rising(risk: Array) -> None:
-    """Refuse risks at several horizons that are smaller at a later one in more than half of the rows."""
-    falls = (np.diff(np.atleast_2d(risk.T), axis=0) < 0).any(axis=0)
-    if 2 * np.count_nonzero(falls) > falls.size:
-        hint = "Are these survival probabilities? Then pass 1 minus them."
-        rule = "must not be smaller at a later horizon in more than half of the rows"
-        _checks.refuse("risk", rule, falls, hint=hint, verb=("is", "are"))
 
 
 def _evaluate_groups(

@@ -195,20 +195,14 @@ def net_benefit(
     at, every = first.checked_horizon(horizon), as_thresholds(thresholds)
     counts = HorizonThresholds.of_rows(models, at, every)
     base = of_counts(counts, pseudo_rows, harm, None, draws, rng)
-    values = {field.name: getattr(base, field.name) for field in fields(base)}
-    return SurvivalNetBenefit(**values, horizon=at, product_limit=_product_limit(models, at, every))
-
-
-def _product_limit(models: Mapping[str, SurvivalRows], horizon: float, thresholds: Floats) -> dict[str, Floats]:
-    """Compute the net benefit of each model and of treating all from product-limit estimates."""
-    first = next(iter(models.values()))
     weight = np.ones(len(first)) if first.weight is None else first.weight / first.weight.mean()
     reached: dict[str, Bools] = {
-        name: np.stack([rows.risk >= rows.risk.dtype.type(t) for t in thresholds]) for name, rows in models.items()
+        name: np.stack([rows.risk >= rows.risk.dtype.type(t) for t in every]) for name, rows in models.items()
     }
     reached[TREAT_ALL] = np.ones((1, len(first)), bool)
-    share = {name: share_with_event(first, horizon, each) for name, each in reached.items()}
-    return {
-        name: each @ weight / len(first) * (share[name] - odds(thresholds) * (1 - share[name]))
-        for name, each in reached.items()
-    }
+    product_limit = {}
+    for name, each in reached.items():
+        share = share_with_event(first, at, each)
+        product_limit[name] = each @ weight / len(first) * (share - odds(every) * (1 - share))
+    values = {field.name: getattr(base, field.name) for field in fields(base)}
+    return SurvivalNetBenefit(**values, horizon=at, product_limit=product_limit)

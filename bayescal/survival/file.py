@@ -108,7 +108,11 @@ def count_file(
             progress(Progress(COUNTING, rows, source.rows_about()))
     findings.report()
     if weights is not None:
-        _require_weights(totals, rows, named)
+        weightless = {label: counts.n_rows for label, counts in totals.items() if not counts.weights[0].any()}
+        if len(weightless) == len(totals):
+            raise InvalidRows(AllZero(count=rows, size=rows, called=named.called["weights"]))
+        for label, n_rows in weightless.items():
+            raise without_weight(label, n_rows)
     return totals[None] if by is None else {label: totals[text] for label, text in in_order(totals).items()}
 
 
@@ -126,12 +130,3 @@ def _parts(block: Mapping[str, Array], counted: Iterable[Any], most: int) -> Ite
         groups = Groups.from_column(by, len(rows), rows="time")
         require_group_labels(dict.fromkeys([*counted, *groups.labels]), most, OF_CELLS)
         yield from zip(groups.labels, map(rows.part, groups.rows()), strict=True)
-
-
-def _require_weights(totals: Mapping[Any, SurvivalCounts], rows: int, named: NamedColumns) -> None:
-    """Refuse weights that are all zero, in the file or in a group."""
-    weightless = {label: counts.n_rows for label, counts in totals.items() if not counts.weights[0].any()}
-    if len(weightless) == len(totals):
-        raise InvalidRows(AllZero(count=rows, size=rows, called=named.called["weights"]))
-    for label, n_rows in weightless.items():
-        raise without_weight(label, n_rows)

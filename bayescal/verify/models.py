@@ -5,6 +5,7 @@ The tables name classes by their paths, so that no topic is loaded before one of
 
 from collections.abc import Callable
 from dataclasses import asdict
+from importlib import import_module
 from inspect import signature
 from typing import Any
 
@@ -112,7 +113,10 @@ def _writer_of(result: Any) -> "Callable[..., pm.Model]":
     for each in type(result).__mro__:
         path = f"{each.__module__}.{each.__qualname__}"
         if path in WRITERS:
-            return WRITERS[path]
+            if isinstance(write := WRITERS[path], str):
+                module, _, name = write.partition(".")
+                write = getattr(import_module(f"bayescal.verify.{module}"), name)
+            return write
         if path in WITHOUT:
             reason = WITHOUT[path]
             raise TypeError(f"A {kind} has no PyMC model: {reason if isinstance(reason, str) else reason(result)}")
@@ -268,18 +272,6 @@ def _random_effects(posterior: Any, *, datasets: list[str] | None = None) -> "pm
 # --- risk models and decisions
 
 
-def _recalibration(posterior: Any) -> "pm.Model":
-    from bayescal.verify.clinical_models import recalibration_model
-
-    return recalibration_model(posterior)
-
-
-def _smooth_curve(posterior: Any) -> "pm.Model":
-    from bayescal.verify.clinical_models import smooth_curve_model
-
-    return smooth_curve_model(posterior)
-
-
 def _curve(posterior: Any, *, form: str | None = None) -> "pm.Model":
     words = "a calibration curve pools two posteriors with shares of its own"
     part = _one_of_parts(form, ("smooth", "shrinkage"), words)
@@ -289,7 +281,7 @@ def _curve(posterior: Any, *, form: str | None = None) -> "pm.Model":
 
 def _line(posterior: Any) -> "pm.Model":
     _require_no_ends(posterior)
-    return _recalibration(posterior.line)
+    return pymc_model(posterior.line)
 
 
 def _require_no_ends(posterior: Any) -> None:
@@ -342,42 +334,32 @@ def _class_frequencies(result: Any) -> "pm.Model":
             "`result` must be computed with `using='cells'` for a PyMC model: from probabilities, the recalibration "
             "is drawn from a Normal approximation without the rows of the target."
         )
-    return _class_priors(ClassPriorPosterior(result.counts))
-
-
-def _class_priors(posterior: Any) -> "pm.Model":
-    from bayescal.verify.shift_models import frequency_model
-
-    return frequency_model(posterior)
+    return pymc_model(ClassPriorPosterior(result.counts))
 
 
 def _shift_evidence(result: Any) -> "pm.Model":
     from bayescal.shift.statistics import CellShiftPosterior
-
-    counts = result.counts
-    return _cell_shift(CellShiftPosterior(counts.source.sum(axis=0), counts.target), cells=list(result.cells))
-
-
-def _cell_shift(posterior: Any, *, cells: list[str] | None = None) -> "pm.Model":
     from bayescal.verify.shift_models import cell_shift_model
 
-    return cell_shift_model(posterior, cells)
+    counts = result.counts
+    return cell_shift_model(CellShiftPosterior(counts.source.sum(axis=0), counts.target), list(result.cells))
 
 
-#: Class of a result or posterior -> the function that writes its model; its subclasses have the same one.
-WRITERS: "dict[str, Callable[..., pm.Model]]" = {
+#: Class of a result or posterior -> the function that writes its model, or its path in this folder; its subclasses have
+#: the same one.
+WRITERS: "dict[str, Callable[..., pm.Model] | str]" = {
     "bayescal.posterior.dirichlet.DirichletPosterior": _dirichlet,
     "bayescal.posterior.shrinkage.posterior.ShrinkagePosterior": _shrinkage,
     "bayescal.posterior.pooling.posterior.PooledPosterior": _pooled,
     "bayescal.posterior.pooling.posterior.GroupPosterior": lambda posterior, **form: _pooled(posterior.pooled, **form),
     "bayescal.posterior.random_effects.RandomEffectsPosterior": _random_effects,
-    "bayescal.clinical.slope.posterior.RecalibrationPosterior": _recalibration,
-    "bayescal.clinical.curve.posterior.SmoothCurvePosterior": _smooth_curve,
+    "bayescal.clinical.slope.posterior.RecalibrationPosterior": "clinical_models.recalibration_model",
+    "bayescal.clinical.curve.posterior.SmoothCurvePosterior": "clinical_models.smooth_curve_model",
     "bayescal.clinical.curve.posterior.CurvePosterior": _curve,
-    "bayescal.clinical.curve.logistic.LogisticCurvePosterior": _line,
+    "bayescal.clinical.curve.posterior.LogisticCurvePosterior": _line,
     "bayescal.decisions.posterior.ScoreCellsPosterior": _score_cells,
-    "bayescal.shift.class_frequencies_posterior.ClassPriorPosterior": _class_priors,
-    "bayescal.shift.statistics.CellShiftPosterior": _cell_shift,
+    "bayescal.shift.class_frequencies_posterior.ClassPriorPosterior": "shift_models.frequency_model",
+    "bayescal.shift.statistics.CellShiftPosterior": "shift_models.cell_shift_model",
     "bayescal.results.evaluation.Evaluation": _of_posterior,
     "bayescal.results.grouped.GroupedEvaluation": _grouped,
     "bayescal.results.over_datasets_draws.OverDatasets": _over_datasets,
@@ -421,7 +403,7 @@ _NORMAL_LINES = (
 )
 #: Class of a result or posterior that has no model -> the reason and what has one, or a function that states them.
 WITHOUT: dict[str, str | Callable[[Any], str]] = {
-    "bayescal.results.evaluations.Evaluations": _has_parts,
+    "bayescal.results.joint.Evaluations": _has_parts,
     "bayescal.results.of_groups.ByLabel": _has_parts,
     "bayescal.results.imputed.Imputed": (
         "it mixes imputations, and each has its own, as in `bayescal.pymc_model(result.imputations[0])`."

@@ -19,7 +19,7 @@ from studies import conditions, coverage_rows, jobs_of, measured, rows_of_jobs, 
 
 import bayescal as bc
 from bayescal.clinical.imputed import ImputedEvaluation, mixed_recalibration
-from bayescal.decisions.imputed import mixed_net_benefit
+from bayescal.decisions.result import mixed_net_benefit
 from bayescal.verify.coverage import stacked
 
 Floats = NDArray[np.float64]

@@ -12,7 +12,8 @@ from typer.testing import CliRunner
 import bayescal as bc
 from bayescal import datasets
 from bayescal.app import app
-from bayescal.estimands.registry import as_estimand, estimand
+from bayescal.estimands.estimand import within_limit
+from bayescal.estimands.registry import as_estimand, estimand, registered
 from bayescal.report.comparison import comparison_shapes
 from bayescal.results.comparable import common_estimands
 
@@ -232,3 +233,9 @@ def test_rows_of_a_table_name_the_symbol_that_is_another_word(rows):
     ev = bc.evaluate(*rows, draws=50, rng=1)
     assert [row[0] for row in ev.sheet().rows][:4] == ["ece", "l2_error", "E90 of bins", "signed_error"]
     assert ev.table()[2]["quantity"] == "e90_bins"
+
+
+def test_the_better_side_depends_on_the_estimand():
+    values = np.array([-0.9, 0.1, 0.2, 0.8])
+    shares = [within_limit(values, 0.5, registered()[name]) for name in ("ece", "auc", "signed_error")]
+    assert shares == [0.75, 0.25, 0.5]

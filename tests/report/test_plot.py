@@ -11,8 +11,7 @@ from matplotlib.figure import Figure
 
 import bayescal as bc
 from bayescal._presented import Presented
-from bayescal.clinical.grouped_plot import plot_subgroups
-from bayescal.clinical.plot import plot_new_centre
+from bayescal.clinical.plot import plot_new_centre, plot_subgroups
 from bayescal.datasets.simulate import simulate
 from bayescal.report.sensitivity import plot_model_sensitivity
 

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 import bayescal as bc
-from bayescal.results.evaluations import Evaluations
-from bayescal.results.joint import ROPE
+from bayescal.results.joint import ROPE, Evaluations
 
 DRAWS = 400
 

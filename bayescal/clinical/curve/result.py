@@ -11,8 +11,14 @@ from bayescal import _checks, _presented, _render
 from bayescal._arrays import Floats
 from bayescal._meant import public
 from bayescal.clinical.curve.knots import AT_END, merge_to_knots, scores_as_knots
-from bayescal.clinical.curve.logistic import LOGISTIC, LogisticCurvePosterior
-from bayescal.clinical.curve.posterior import PRIOR_EXACT, PRIOR_ODDS, CurvePosterior, curve_posterior
+from bayescal.clinical.curve.posterior import (
+    LOGISTIC,
+    PRIOR_EXACT,
+    PRIOR_ODDS,
+    CurvePosterior,
+    LogisticCurvePosterior,
+    curve_posterior,
+)
 from bayescal.data.columns import column, numbers
 from bayescal.draws import BinDraws, Draws
 from bayescal.estimands.errors import ece, largest_error
@@ -278,7 +284,10 @@ class CalibrationCurve(_presented.Presented):
         >>> bc.clinical.calibration_curve(rows.outcome, rows.confidence, rng=1).at(0.5)
         Draws(rate at 0.5: mean 0.5798, 95 % interval [0.5504, 0.6001], 4000 draws)
         """
-        value = _one_number(score)
+        if isinstance(score, bool) or np.ndim(score) or not isinstance(np.asarray(score).item(), int | float):
+            quoted = _checks.quoted(score)
+            raise TypeError(f"`score` must be one number, not {quoted}; for several, `cv.rates(scores)`.")
+        value = float(score)
         rates = self.rates([value])
         return Draws(rates.values[:, 0], f"rate at {value:g}", rates.origin)
 
@@ -393,7 +402,9 @@ def curve_of(
     _require_rows("y_true", int(steps.n_rows.sum()))
     logistic = effective * (1 + 1e-12) < LEAST_ROWS
     wanted = min(BINS, int(effective * (1 + 1e-12)) // ROWS_PER_BIN)
-    against = _contradicted(steps)
+    # rows with score 0 and outcome 1, or 1 and 0: their number, or their share of the weight
+    against = float(steps.deviation[steps.score == 0].sum() - steps.deviation[steps.score == 1].sum())
+    against = against / float(steps.weight.sum()) if steps.weighted else against
     knots = scores_as_knots(steps) if logistic else merge_to_knots(steps, wanted)
     within = against > 0 and _contradicted_within(knots, against if steps.weighted else against / effective)
     make: Callable[..., CurvePosterior] = LogisticCurvePosterior if logistic else curve_posterior
@@ -406,24 +417,12 @@ def curve_of(
     return CalibrationCurve(posterior, bins, target, wanted, span, distribution, counted, against, of_rows)
 
 
-def _contradicted(steps: Steps) -> float:
-    """Return the number of rows with score 0 and outcome 1, or 1 and 0; with weights, their share of the weight."""
-    against = float(steps.deviation[steps.score == 0].sum() - steps.deviation[steps.score == 1].sum())
-    return against / float(steps.weight.sum()) if steps.weighted else against
-
-
 def _contradicted_within(knots: MergedCounts, share: float) -> bool:
     """Return whether a part of the share of rows that contradict their score is outside the knots at 0 and 1."""
     c = knots.mean_confidence
     at_end = np.minimum(c, 1 - c) <= AT_END
     inside = knots.share * np.abs(knots.accuracy - np.round(c))
     return share - float(inside[at_end].sum()) > NEGLIGIBLE
-
-
-def _one_number(score: Any) -> float:
-    if isinstance(score, bool) or np.ndim(score) or not isinstance(np.asarray(score).item(), int | float):
-        raise TypeError(f"`score` must be one number, not {_checks.quoted(score)}; for several, `cv.rates(scores)`.")
-    return float(score)
 
 
 def _require_rows(name: str, n_rows: int) -> None:

@@ -255,9 +255,15 @@ class Recalibration(_presented.Presented):
                 "outcome."
             )
         if counts.agreeing:
+            p, excluded = self.posterior.p_not_increasing, ""
+            if p >= STATED_P_NOT_INCREASING:
+                excluded = (
+                    f" They exclude slopes at or below 0, which have the probability {p:.2g} here and are not left out "
+                    "of the intervals. Pass `floor=1e-6` to use these rows."
+                )
             remarks.append(
                 f"{counts.agreeing} of {counts.n_rows} rows have a probability of exactly 0 or 1, and the outcome "
-                "agrees: they are certain at every positive slope and are left out." + self._excluded()
+                f"agrees: they are certain at every positive slope and are left out.{excluded}"
             )
         return tuple(remarks)
 
@@ -273,16 +279,6 @@ class Recalibration(_presented.Presented):
         )
         few = f"With fewer than {FEW_CLUSTERS} (effective) clusters, intervals depend on the t distribution."
         return (text, few) if clusters.effective_number < FEW_CLUSTERS else (text,)
-
-    def _excluded(self) -> str:
-        """Sentence on the slopes that rows at 0 and 1 exclude, if their probability without these rows matters."""
-        p = self.posterior.p_not_increasing
-        if p < STATED_P_NOT_INCREASING:
-            return ""
-        return (
-            f" They exclude slopes at or below 0, which have the probability {p:.2g} here and are not left out of the "
-            "intervals. Pass `floor=1e-6` to use these rows."
-        )
 
 
 def _number(value: float) -> str:

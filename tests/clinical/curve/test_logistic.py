@@ -6,7 +6,7 @@ from scipy.special import expit, logit
 from scipy.stats import norm
 
 import bayescal as bc
-from bayescal.clinical.curve.logistic import LogisticCurvePosterior
+from bayescal.clinical.curve.posterior import LogisticCurvePosterior
 
 RNG = np.random.default_rng(11)
 X = RNG.normal(-0.5, 1, 60)

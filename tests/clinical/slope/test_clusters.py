@@ -6,7 +6,7 @@ from scipy import stats
 from scipy.special import expit, logit
 
 import bayescal as bc
-from bayescal.clinical.slope.clusters import in_clusters
+from bayescal.clinical.slope.analysis import in_clusters
 from bayescal.clinical.slope.counts import LogitCounts
 from bayescal.clinical.slope.posterior import recalibration_posterior
 from bayescal.data.groups import Clusters
