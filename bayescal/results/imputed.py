@@ -17,11 +17,9 @@ from bayescal.draws import Draws, fingerprint
 from bayescal.estimands.registry import as_estimand
 from bayescal.results.of_groups import OfGroups
 
-#: Smallest and largest possible value.
-Bounds = tuple[float, float]
+Bounds = tuple[float, float]  #: Smallest and largest possible value.
 UNBOUNDED, SHARE, POSITIVE = (-np.inf, np.inf), (0.0, 1.0), (0.0, np.inf)
-#: First-order coefficient by which squared 95 % quantiles of t exceed those of a Normal distribution, (z^2 + 1) / 2.
-LONGER_TAILS = 2.42
+LONGER_TAILS = 2.42  #: By how much squared 95 % quantiles of t exceed Normal ones, times the degrees: (z^2 + 1) / 2.
 #: Fewer imputations than this are named in a remark; largest number of shares of missing information that are listed.
 FEW_IMPUTATIONS, MOST_LISTED = 5, 16
 #: Columns that are means over the imputations, and keys that identify a row.

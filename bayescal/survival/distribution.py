@@ -15,8 +15,7 @@ from bayescal.data.frames import same_rows, to_array
 from bayescal.results.wording import SMALLEST_P
 from bayescal.survival.rows import event_kinds
 
-#: Smallest expected number of events in a bin; bins with fewer join their neighbour.
-LEAST_EXPECTED_ROWS = 5.0
+LEAST_EXPECTED_ROWS = 5.0  #: Smallest expected number of events in a bin; bins with fewer join their neighbour.
 
 
 @public

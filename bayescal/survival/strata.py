@@ -12,8 +12,7 @@ from bayescal.survival.rows import SurvivalRows
 
 #: Strata of the stated risk: their largest number, and rows of each; one censoring curve per stratum.
 MOST_STRATA, ROWS_PER_STRATUM = 10, 50
-#: A stratum that is worth fewer rows without censoring joins the stratum below it.
-LEAST_WORTH = 10.0
+LEAST_WORTH = 10.0  #: A stratum that is worth fewer rows without censoring joins the stratum below it.
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,10 +26,8 @@ from bayescal.stats.clusters import require_several
 from bayescal.stats.contract import require_kind, total_of
 from bayescal.stats.sums import sums_at
 
-#: Largest share of the information that a cluster has when its score is corrected for its own influence.
-MOST_LEVERAGE = 0.9
-#: Probability at which the Normal and the t distribution have the same quantile.
-TAIL = 0.975
+MOST_LEVERAGE = 0.9  #: Largest share of the information of a cluster whose score is corrected for its own influence.
+TAIL = 0.975  #: Probability at which the Normal and the t distribution have the same quantile.
 
 
 @public

@@ -19,10 +19,8 @@ from bayescal.draws import Draws
 from bayescal.posterior.random_effects import RandomEffectsPosterior
 from bayescal.posterior.two_effects import TwoEffectsPosterior
 
-#: Least number of centres, and number of centres below which a remark names the prior.
-FEWEST_CENTRES, FEW_CENTRES = 3, 10
-#: Scales of the half-t priors of standard deviations between centres: of the shift at the mean logit, of the slope, of
-#: the log of O/E and the logit of the AUC.
+FEWEST_CENTRES, FEW_CENTRES = 3, 10  #: Least number of centres, and that below which a remark names the prior.
+#: Scales of the half-t priors of standard deviations: of the shift at the mean logit, the slope, and logs or logits.
 SHIFT_SCALE, SLOPE_SCALE, LOG_SCALE = 0.5, 0.3, 0.5
 #: Words of the quantities, and the values of calibrated predictions.
 QUANTITIES = {
