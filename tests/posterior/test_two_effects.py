@@ -32,7 +32,7 @@ def test_the_likelihood_given_the_population_is_that_of_normal_estimates():
         return np.log(np.exp(log_density - log_density.max()).sum()) + log_density.max()
 
     at = np.array([[a * a, rho * a * b, b * b] for a, b, rho in (first, second)]).T
-    found = posterior()._given(at)[2]
+    found = posterior()._of_means(at)[2]
     assert found[0] - found[1] == pytest.approx(by_scipy(*first) - by_scipy(*second), abs=1e-6)
 
 
