@@ -457,8 +457,7 @@ TABLE = (
     Meant("plot figure picture", "Pictures of results are drawn by", (), "bayescal.plot(result)"),
 )
 # fmt: on
-#: scikit-learn's names of ways to choose bins.
-BINNINGS = {"uniform": "equal-width", "quantile": "equal-mass"}
+BINNINGS = {"uniform": "equal-width", "quantile": "equal-mass"}  #: scikit-learn's names of ways to choose bins.
 #: What else to say about a call with missing or surplus arguments.
 CALLS = {
     "evaluate_shifted": "State what differs between source and target: `shift='label'` if it is the class frequencies "

@@ -32,8 +32,7 @@ from bayescal.report.tables import Table
 from bayescal.results import wording
 from bayescal.results.imputed import Imputed
 
-#: Pictures of a clinical summary in a row.
-PER_ROW = 3
+PER_ROW = 3  #: Pictures of a clinical summary in a row.
 
 drawn_by_type.register(CalibrationCurve, plot_calibration_curve)
 drawn_by_type.register(Recalibration, plot_recalibration)

@@ -20,8 +20,7 @@ from bayescal.report import diagram, drawing, forest
 from bayescal.results import wording
 from bayescal.results.evaluation import Evaluation
 
-#: Largest number of bars in the distribution of scores.
-BARS = 50
+BARS = 50  #: Largest number of bars in the distribution of scores.
 #: Numbers of points: equidistant scores beside the knots of a curve, and those of a line.
 POINTS, OF_LINE = 101, 201
 #: Fewest and most bars of the risks of one outcome; between them, there are twice as many as the root of the rows.

@@ -20,8 +20,7 @@ from bayescal.stats.contract import Counts
 #: Parts of the table: keys of quantities, and the value that the best predictions have.
 OVERALL = {"auc": 1.0, "brier_score": 0.0, "scaled_brier_score": 1.0}
 ERRORS = ("ici", "e50", "e90")
-#: Maximum number of models that stand side by side in the printed table.
-SIDE_BY_SIDE = 3
+SIDE_BY_SIDE = 3  #: Maximum number of models that stand side by side in the printed table.
 
 
 @public
@@ -309,8 +308,7 @@ class ClinicalSummary(HasDecisionCurve, _presented.Presented):
         return wording.cells_of([row for row in self.table() if row["model"] == model])
 
 
-#: Titles of the table of one model.
-HEADER = ("", "mean", "2.5 %", "97.5 %", "observed", "ideal")
+HEADER = ("", "mean", "2.5 %", "97.5 %", "observed", "ideal")  #: Titles of the table of one model.
 
 
 def _record(

@@ -27,12 +27,9 @@ WORDS = {
     "net_benefit": "net benefit",
     "treat_all": f"net benefit of {TREAT_ALL}",
 }
-#: Longest name of a model in the head of a column.
-LONGEST_HEAD = 24
-#: Decimals of all numbers, unless an interval is so narrow that it needs more.
-DECIMALS = 3
-#: Fewer events, or rows without event, than guidance for validation asks for.
-FEW_EVENTS = 100
+LONGEST_HEAD = 24  #: Longest name of a model in the head of a column.
+DECIMALS = 3  #: Decimals of all numbers, unless an interval is so narrow that it needs more.
+FEW_EVENTS = 100  #: Fewer events, or rows without event, than guidance for validation asks for.
 #: Meaning of the rows of the table.
 KEY = (
     "Posterior means with 95 % credible intervals; observed: in the rows, without a prior; ideal: the value of "
@@ -43,8 +40,7 @@ KEY = (
     "absolute difference between predicted risk and calibration curve. P(useful): probability that the net benefit "
     f"exceeds that of {TREAT_ALL} and 0, that of treat none."
 )
-#: What a dash in the table means.
-DASH = "-: too few rows to state a probability."
+DASH = "-: too few rows to state a probability."  #: What a dash in the table means.
 #: Remark on models that share rows.
 SHARED = (
     "All models predict for the same rows: judge them by intervals of their differences, as from `compare` and "

@@ -18,8 +18,7 @@ from bayescal.stats.sums import effective_number
 
 #: How to pass an interval of scores to each method.
 ENDS = {name: f"Pass both ends of the interval, as in `{name}(0.2, 0.6)`." for name in ("slope", "zoom")}
-#: P-value above which the sentence does not state a difference.
-P_OF_CHANCE = 0.05
+P_OF_CHANCE = 0.05  #: P-value above which the sentence does not state a difference.
 #: Explanation of the columns of the table.
 COLUMNS = (
     '"{null}": mean of the statistic {assuming} (Normal steps); "in sigma": value / sigma, where sigma is the standard '

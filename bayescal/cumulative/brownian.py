@@ -25,8 +25,7 @@ MEAN_RANGE, MEAN_MAX_ABS = float(np.sqrt(8 / np.pi)), float(np.sqrt(np.pi / 2))
 SWITCH_RANGE, SWITCH_MAX_ABS = 1.5, 1.0
 #: Numbers of terms: the first omitted term of either series is below 1e-17 of the sum on its side of the switch.
 REFLECTIONS, THETA_TERMS = 24, 8
-#: Values below which the lower tails underflow to 0.
-SMALLEST = 0.03
+SMALLEST = 0.03  #: Values below which the lower tails underflow to 0.
 
 
 def sf_range(x: ArrayLike) -> Floats:

@@ -17,15 +17,12 @@ from bayescal.posterior.shrinkage.posterior import ShrinkagePosterior
 from bayescal.stats.contract import Counts
 from bayescal.stats.ordered import MergedCounts, Steps, merge_scores
 
-#: Largest number of bins of equal mass.
-BINS = 64
+BINS = 64  #: Largest number of bins of equal mass.
 #: "pooled": half of the draws of each statistic come from the posterior of the segments model, half from a confidence
 #: distribution. "segments": all come from the posterior.
 POOLED, SEGMENTS = MODELS = ("pooled", "segments")
-#: In the variance of the noise, accuracies are at least this far from 0 and 1.
-LEAST_ACCURACY = 1e-4
-#: Curves whose Kuiper statistic is at most this are those of exact calibration, up to rounding.
-ROUNDING = 1e-12
+LEAST_ACCURACY = 1e-4  #: In the variance of the noise, accuracies are at least this far from 0 and 1.
+ROUNDING = 1e-12  #: Curves whose Kuiper statistic is at most this are those of exact calibration, up to rounding.
 #: The sub-models: a smooth drift, and segments around exact calibration. Saturated bins have no model of their own:
 #: with a third sub-model, the prior probability of exact calibration would be 0.04.
 SUB_MODELS = ("logistic", "runs")
@@ -33,8 +30,7 @@ SUB_MODELS = ("logistic", "runs")
 Statistic = Callable[[Floats], Floats]
 #: Number of values of d, from 0 to the observed value plus REACH standard deviations of the end of the curve.
 VALUES, REACH = 33, 3.5
-#: Number of simulated paths of the noise.
-PATHS = 1000
+PATHS = 1000  #: Number of simulated paths of the noise.
 
 
 def segments_posterior(counts: Counts) -> ShrinkagePosterior:

@@ -11,16 +11,12 @@ from bayescal.cumulative.subpopulation_sums import Responses, SubpopulationSteps
 
 #: Limits of the number of rows in a cell, which is about the square root of the number of all rows.
 FEWEST_ROWS, MOST_ROWS = 4, 20
-#: Least number of rows of each group in a cell that is left out because their scores do not overlap.
-SEVERAL = 5
-#: Largest number of bins.
-BINS = 64
+SEVERAL = 5  #: Least number of rows of each group in a cell that is left out because their scores do not overlap.
+BINS = 64  #: Largest number of bins.
 #: Standard deviation of the kernel that averages variances: at least so many rows, or a share of all rows.
 ROWS_OF_KERNEL, SHARE_OF_KERNEL = 100.0, 0.1
-#: Rows with which ratios of variances are shrunk, per unit of kurtosis.
-PER_KURTOSIS = 4.0
-#: Signs of the two groups in their difference.
-SIGNS = np.array([[1.0], [-1.0]])
+PER_KURTOSIS = 4.0  #: Rows with which ratios of variances are shrunk, per unit of kurtosis.
+SIGNS = np.array([[1.0], [-1.0]])  #: Signs of the two groups in their difference.
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,8 +13,7 @@ from bayescal._arrays import Bools, Floats, Indices
 
 #: Relative rounding error of a difference of cumulative sums above which a range is summed by blocks.
 TOLERANCE = 1e-12
-#: Rows on each side whose mean is subtracted from a response.
-NEIGHBOURS = 25
+NEIGHBOURS = 25  #: Rows on each side whose mean is subtracted from a response.
 #: Moments are means over a range of rows and this share of all rows on each side, but at least this number of rows.
 SHARE, LEAST = 0.01, 100
 

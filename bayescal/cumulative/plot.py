@@ -21,14 +21,11 @@ from bayescal.stats.bins import equal_effective_mass_edges
 
 #: Ways to bin mean responses.
 EFFECTIVE, EQUAL_WIDTH = "equal-effective-mass", "equal-width"
-#: Pieces of the curve of which at most the smallest and the largest value are drawn.
-PIECES = 2000
+PIECES = 2000  #: Pieces of the curve of which at most the smallest and the largest value are drawn.
 #: Shares of the weight whose scores label the lower axis; in small axes, every second one.
 TICKS = np.linspace(0, 1, 6)
-#: Width of the triangle, as a share of the axis.
-TRIANGLE = 0.045
-#: Width and height in inches below which labels are fewer and smaller.
-ROOM = (4.2, 3.2)
+TRIANGLE = 0.045  #: Width of the triangle, as a share of the axis.
+ROOM = (4.2, 3.2)  #: Width and height in inches below which labels are fewer and smaller.
 
 
 @dataclass(frozen=True, eq=False)

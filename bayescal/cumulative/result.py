@@ -17,10 +17,8 @@ from bayescal.stats.ordered import GridSteps, OrderedSums, steps_of_counts
 if TYPE_CHECKING:
     from bayescal.cumulative.posterior_result import CumulativePosterior
 
-#: What `CumulativeDifference` compares.
-QUESTION = "cumulative difference between outcomes and scores"
-#: Largest distance between the end of an interval and the edge of a bin that is taken as rounding.
-EDGE = 1e-9
+QUESTION = "cumulative difference between outcomes and scores"  #: What `CumulativeDifference` compares.
+EDGE = 1e-9  #: Largest distance between the end of an interval and the edge of a bin that is taken as rounding.
 
 
 @public

@@ -24,8 +24,7 @@ from bayescal.stats.ordered import GridSteps, OrderedSums, Steps
 
 #: Names of the two statistics in sentences and tables.
 NAMES = {"kuiper": "Kuiper statistic", "kolmogorov_smirnov": "Kolmogorov-Smirnov statistic"}
-#: Scores per part of a pass, so that temporary arrays are small.
-CHUNK = 2**16
+CHUNK = 2**16  #: Scores per part of a pass, so that temporary arrays are small.
 #: A random walk stays below the Brownian path through its points by this number of standard deviations of a step on
 #: average: -zeta(1/2) / sqrt(2 pi) (D. Siegmund, 1985, Sequential Analysis, Springer, section 10.4).
 SHORTFALL = 0.5825971579390106
@@ -35,14 +34,11 @@ ZETA, ONE_STEP_MEAN = 1.4603545088095868, float(np.sqrt(2 / np.pi))
 LARGE_STEP = 0.2
 #: Effective numbers of rare outcomes are limited to these numbers; smaller tails follow from Normal ones.
 SMALLEST_RARE, LARGEST_RARE, SMALLEST_TAIL = 1e-6, 1e30, 1e-290
-#: Mean step from which the curve counts as a single step.
-ONE_STEP = 1 - 3e-5
+ONE_STEP = 1 - 3e-5  #: Mean step from which the curve counts as a single step.
 #: Effective number of rare outcomes below which tails of Brownian motion and intervals are rough; results say so.
 FEW_RARE_OUTCOMES = 10
-#: Steps of simulated curves in memory at a time.
-AT_ONCE = 2**21
-#: Relative difference of statistics that counts as rounding.
-ROUNDING = 1e-9
+AT_ONCE = 2**21  #: Steps of simulated curves in memory at a time.
+ROUNDING = 1e-9  #: Relative difference of statistics that counts as rounding.
 
 
 def cumulative_curve(steps: Steps) -> Floats:

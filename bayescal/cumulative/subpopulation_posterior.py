@@ -16,8 +16,7 @@ from bayescal.cumulative.statistics import FEW_RARE_OUTCOMES, kolmogorov_smirnov
 from bayescal.draws import fingerprint
 from bayescal.results import wording
 
-#: Draws of the differences from which the variances of the bins are computed.
-FIRST_DRAWS = 400
+FIRST_DRAWS = 400  #: Draws of the differences from which the variances of the bins are computed.
 
 
 @dataclass(frozen=True, eq=False)

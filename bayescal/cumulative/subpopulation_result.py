@@ -29,21 +29,16 @@ from bayescal.results.wording import p_words
 if TYPE_CHECKING:
     from bayescal.cumulative.subpopulation_posterior import SubpopulationPosterior
 
-#: Name of a subpopulation that has none.
-SUBPOPULATION = "the subpopulation"
+SUBPOPULATION = "the subpopulation"  #: Name of a subpopulation that has none.
 #: The size of the step of the first or last cell of a subpopulation, in sigma, times the share of its rows beyond the
 #: scores of the subpopulation, above which a remark names the cell.
 FAR_BEYOND = 0.25
-#: Attenuation below which a remark states it.
-STATED_ATTENUATION = 0.95
-#: Smallest share of rows without neighbouring rows of the other group that a remark states.
-STATED_LEFT_OUT = 0.01
+STATED_ATTENUATION = 0.95  #: Attenuation below which a remark states it.
+STATED_LEFT_OUT = 0.01  #: Smallest share of rows without neighbouring rows of the other group that a remark states.
 #: Largest number of parts of the curve in which the share of members is compared, and members per part.
 PARTS_OF_CURVE, MEMBERS_PER_PART = 10, 50
-#: Maximum number of groups that are printed.
-PRINTED_GROUPS = 25
-#: Short names of the statistics.
-_STATISTICS = {"kuiper": "Kuiper", "kolmogorov_smirnov": "Kolmogorov-Smirnov"}
+PRINTED_GROUPS = 25  #: Maximum number of groups that are printed.
+_STATISTICS = {"kuiper": "Kuiper", "kolmogorov_smirnov": "Kolmogorov-Smirnov"}  #: Short names of the statistics.
 #: Name of the column of null means, the null hypothesis in two wordings, and rows that make P-values rough.
 EQUAL = ("if equal", "if means are equal", "equality", "with rare responses")
 UNDER_EQUALITY = "If the two had equal means at every score,"

@@ -30,17 +30,13 @@ from bayescal.data.frames import same_rows, to_array
 from bayescal.stats.ordered import StoredSteps
 from bayescal.stats.sums import sums_at
 
-#: Smallest number of rows with which ratios of variances are shrunk to 1.
-LEAST_FURTHER = 10.0
+LEAST_FURTHER = 10.0  #: Smallest number of rows with which ratios of variances are shrunk to 1.
 #: Share of a diagonal that is added, because cells with one row of each kind do not determine their ratio.
 RIDGE = 0.003
 
-#: Largest absolute response: sums of squares of larger ones could overflow.
-LARGEST = 1e100
-#: Least range of responses that are not all equal: squares of smaller differences could underflow.
-LEAST_RANGE = 1e-80
-#: What to pass as a column of members.
-MEMBER = "Pass whether each row belongs to the group, as in `group == label`."
+LARGEST = 1e100  #: Largest absolute response: sums of squares of larger ones could overflow.
+LEAST_RANGE = 1e-80  #: Least range of responses that are not all equal: squares of smaller differences could underflow.
+MEMBER = "Pass whether each row belongs to the group, as in `group == label`."  #: What to pass as a column of members.
 
 
 @dataclass(frozen=True, eq=False)

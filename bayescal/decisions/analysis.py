@@ -27,8 +27,7 @@ from bayescal.stats.contract import total_of
 from bayescal.stats.paired import PairedCounts
 
 type Options = tuple[Any, Any, Any, Any]
-#: Weight of the prior in rows, for one model and for differences of models.
-PSEUDO_ROWS = 3.0
+PSEUDO_ROWS = 3.0  #: Weight of the prior in rows, for one model and for differences of models.
 
 
 @public

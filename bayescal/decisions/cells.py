@@ -17,12 +17,10 @@ from bayescal.stats.clusters import require_several
 from bayescal.stats.frozen import Sums
 from bayescal.stats.sums import effective_number, row_counts, summed_by_key, sums_at
 
-#: Rows per chunk.
-CHUNK = 262_144
+CHUNK = 262_144  #: Rows per chunk.
 #: Maximum number of joint cells for an array of all of them; with more, only cells that occur are stored.
 DENSE_CELLS = 1_000_000
-#: Joint cells have integers as keys.
-MOST_KEYS = 2**62
+MOST_KEYS = 2**62  #: Joint cells have integers as keys.
 
 
 def joint_sums(rows: Sequence[Predictions], bins: Bins) -> tuple[Ints, Ints, Floats]:

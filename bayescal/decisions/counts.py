@@ -24,8 +24,7 @@ from bayescal.stats.paired import PairedCounts
 from bayescal.stats.query.row_sums import framed
 from bayescal.stats.sums import effective_number, sums_at
 
-#: Joint cells have float64 as keys in an engine.
-MOST_ENGINE_KEYS = 2**53
+MOST_ENGINE_KEYS = 2**53  #: Joint cells have float64 as keys in an engine.
 
 
 @public

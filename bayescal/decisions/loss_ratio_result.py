@@ -19,10 +19,8 @@ from bayescal.decisions.counts import ThresholdCounts
 from bayescal.decisions.words import counting, ranges, shown, thresholds_and_rows
 from bayescal.draws import Draws, fingerprint
 
-#: A remark names thresholds at which fewer test rows than this are decided wrongly.
-FEW_WRONG_ROWS = 5
-#: Another one those at which the decision of fewer test rows than this changes.
-FEW_CHANGED_ROWS = 15
+FEW_WRONG_ROWS = 5  #: A remark names thresholds at which fewer test rows than this are decided wrongly.
+FEW_CHANGED_ROWS = 15  #: Another one those at which the decision of fewer test rows than this changes.
 #: Weight of the prior in rows at each threshold, as for `net_benefit`; it is the same for each of the cells.
 PSEUDO_ROWS = 3.0
 #: Cells of the rows at one threshold: treated before, treated after, outcome.
@@ -227,8 +225,7 @@ def _losses_of(treated: Bools, outcome: Ints, thresholds: Floats) -> Floats:
 
 #: Methods of recalibration by name.
 METHODS: Mapping[str, Any] = MappingProxyType({"isotonic": IsotonicRecalibration, "logistic": LogisticRecalibration})
-#: Thresholds by default.
-THRESHOLDS = np.arange(1, 20) / 20
+THRESHOLDS = np.arange(1, 20) / 20  #: Thresholds by default.
 
 
 @public

@@ -18,13 +18,11 @@ from bayescal.decisions.words import FEW_ROWS_PER_SIDE, of_draws, ranges
 from bayescal.draws import Draws
 from bayescal.report import drawing
 
-#: Width and height in inches below which labels are fewer and smaller.
-ROOM = (4.2, 3.2)
+ROOM = (4.2, 3.2)  #: Width and height in inches below which labels are fewer and smaller.
 #: The axis reaches at least and at most so far below 0, as a share of its part above 0: the line of treating all is
 #: unbounded below.
 BELOW_LEAST, BELOW_MOST = 0.1, 0.35
-#: Maximum numbers of chosen thresholds and of models in the title.
-TITLED = 2
+TITLED = 2  #: Maximum numbers of chosen thresholds and of models in the title.
 #: Height of the bars that mark useful thresholds, as a share of the axes, and how far the bar of one threshold extends
 #: on each side at most: it marks thresholds that were computed, not those between them.
 BAR, WIDEST_HALF_BAR = 0.016, 0.01

@@ -10,14 +10,10 @@ from bayescal._arrays import Bools, Floats, Generator, Ints
 from bayescal.decisions.counts import ThresholdCounts
 from bayescal.stats.clusters import masses_of_units
 
-#: Share of the scores of the prior that are 0 or 1, half of it each; the others are uniform.
-AT_ENDS = 0.9
-#: Range of the number of pseudo-rows.
-PSEUDO_ROWS_RANGE = (0.1, 100.0)
-#: The prior of several models has atoms until the mean of the mass that remains is below this share.
-REMAINDER = 1e-6
-#: Maximum number of draws times joint cells that are in memory at a time.
-CHUNK = 4_000_000
+AT_ENDS = 0.9  #: Share of the scores of the prior that are 0 or 1, half of it each; the others are uniform.
+PSEUDO_ROWS_RANGE = (0.1, 100.0)  #: Range of the number of pseudo-rows.
+REMAINDER = 1e-6  #: The prior of several models has atoms until the mean of the mass that remains is below this share.
+CHUNK = 4_000_000  #: Maximum number of draws times joint cells that are in memory at a time.
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,10 +26,8 @@ from bayescal.stats.clusters import masses_of_units, require_several_clusters
 from bayescal.stats.contract import require_kind
 from bayescal.stats.sums import sums_at
 
-#: Bins of the counts; the posterior depends on the ranks of the rows only.
-BINS = 15
-#: Share of the most confident rows by which classifiers are compared.
-TOP = 0.1
+BINS = 15  #: Bins of the counts; the posterior depends on the ranks of the rows only.
+TOP = 0.1  #: Share of the most confident rows by which classifiers are compared.
 #: Largest number of combinations of cells of several classifiers: the time of joint draws is proportional to it.
 MOST_COMBINATIONS = 20_000
 

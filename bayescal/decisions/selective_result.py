@@ -24,16 +24,12 @@ from bayescal.stats.ranks import VALUES, Ranks
 HEADER = ("", "kept", "risk", "2.5 %", "97.5 %", "observed", "confidence from")
 #: Shares of the curves, and the one of the sentence.
 SHARES, SHARE_IN_SENTENCE = np.arange(1, 101) / 100, 0.8
-#: Shares that are printed.
-PRINTED_SHARES = (0.1, 0.2, 0.5, 0.7, 0.8, 0.9, 0.95, 1.0)
-#: Shares of the conformal answer, from the smallest one on.
-GRID = np.arange(1, 21) / 20
-#: Maximum number of classifiers in the sentence.
-NAMED_CLASSIFIERS = 5
+PRINTED_SHARES = (0.1, 0.2, 0.5, 0.7, 0.8, 0.9, 0.95, 1.0)  #: Shares that are printed.
+GRID = np.arange(1, 21) / 20  #: Shares of the conformal answer, from the smallest one on.
+NAMED_CLASSIFIERS = 5  #: Maximum number of classifiers in the sentence.
 #: Fewer wrong predictions than this leave risks to the prior; shares from which on a remark says so.
 FEW_WRONG, SHARE_TO_MENTION = 5, 0.2
-#: Share of rows with one confidence from which on a remark says so.
-MANY_TIES = 0.05
+MANY_TIES = 0.05  #: Share of rows with one confidence from which on a remark says so.
 #: Meaning of the columns of the table.
 KEY = (
     "risk: share of wrong predictions among the kept ones, those with the largest confidences; observed: in the rows; "

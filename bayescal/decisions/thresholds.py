@@ -12,8 +12,7 @@ from bayescal._invalid import quoted
 from bayescal.data.frames import by_column, to_array
 from bayescal.stats.bins import Bins, equal_width_edges
 
-#: Name of a model that is given without a name.
-UNNAMED = "model"
+UNNAMED = "model"  #: Name of a model that is given without a name.
 #: Names of the strategies that need no model.
 TREAT_ALL, TREAT_NONE = DEFAULTS = ("treat all", "treat none")
 #: Thresholds are rounded to so many decimals, so that those of `numpy.arange(0.01, 1, 0.01)` are the numbers meant.
@@ -87,8 +86,7 @@ def bins_between(thresholds: Floats) -> Bins:
     return Bins(edges, "equal-width" if equal else "custom")
 
 
-#: Net benefits that differ by at most this are tied: rounding.
-TIED = 1e-12
+TIED = 1e-12  #: Net benefits that differ by at most this are tied: rounding.
 
 
 def odds(thresholds: Floats) -> Floats:

@@ -22,8 +22,7 @@ from bayescal.results.of_groups import ByLabel
 from bayescal.results.remarks import of_several
 
 HEADER = ("k", "stated", "observed", "mean", "sd", "2.5 %", "97.5 %", "plug-in")
-#: Largest number of classes whose k is evaluated by default.
-MOST_BY_DEFAULT = 10
+MOST_BY_DEFAULT = 10  #: Largest number of classes whose k is evaluated by default.
 #: Meaning of the columns of the table.
 KEY = (
     "stated: mean of the sum of the k largest probabilities; observed: share of rows whose true class is among these k "

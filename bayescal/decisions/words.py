@@ -12,12 +12,9 @@ from bayescal.decisions.thresholds import UNNAMED, gain_of_treating
 from bayescal.draws import Draws
 from bayescal.results.remarks import FEW_CLUSTERS, rows_in_clusters
 
-#: About this number of thresholds is printed.
-PRINTED_THRESHOLDS = 9
-#: Maximum number of decimals in a table.
-MOST_DECIMALS = 7
-#: Maximum number of models in the sentence.
-NAMED_MODELS = 5
+PRINTED_THRESHOLDS = 9  #: About this number of thresholds is printed.
+MOST_DECIMALS = 7  #: Maximum number of decimals in a table.
+NAMED_MODELS = 5  #: Maximum number of models in the sentence.
 #: Thresholds with fewer rows than this on a side are named in a remark, and no model is called useful there.
 FEW_ROWS_PER_SIDE = 5
 #: So are those with fewer expected events below the threshold t, or fewer expected rows without event from t on, if the

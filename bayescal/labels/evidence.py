@@ -12,12 +12,10 @@ from bayescal._arrays import Bools, Floats, Indices
 from bayescal.shift.target import TargetCounts
 from bayescal.stats.binned import BinnedCounts
 
-#: Least distance of a probability from 0 and 1.
-TINY = 1e-12
+TINY = 1e-12  #: Least distance of a probability from 0 and 1.
 #: Rows that are added at the mean confidence, and steps, to find the mode of the evidence of a bin.
 ADDED, STEPS = 2.0, 25
-#: Mean confidences are at least so far from 0 and 1 there.
-INSIDE = 1e-4
+INSIDE = 1e-4  #: Mean confidences are at least so far from 0 and 1 there.
 #: Standard deviation of the Normal weights of a kernel, in standard deviations of the evidence; nodes within two of it.
 REACH, NODES = 1.5, 31
 #: Largest standard deviation in the angle, and its least distance from 0 and from a right angle.

@@ -18,12 +18,10 @@ from bayescal.results import wording
 
 #: Least number of checked rows of one label and stratum that enter the test of a trend, and least expected numbers.
 LEAST_ROWS, LEAST_EXPECTED = 6, 5.0
-#: Least standard deviation of confidences in the test of a trend; rounding of sums stays below it.
-LEAST_SPREAD = 1e-7
+LEAST_SPREAD = 1e-7  #: Least standard deviation of confidences in the test of a trend; rounding of sums stays below it.
 #: Least expected number of errors, and of right labels, of one classifier in the test whether the judge is alike.
 LEAST_OF_CLASSIFIER = 2.0
-#: Least distance of accuracies from 0 and 1 for the information of a judged row.
-INSIDE = 1e-9
+INSIDE = 1e-9  #: Least distance of accuracies from 0 and 1 for the information of a judged row.
 
 
 @dataclass(frozen=True)
@@ -129,8 +127,7 @@ def worth(mass: Floats, accuracy: Floats, nu: Floats, evidence: JudgeEvidence) -
     return np.asarray((mass * change**2 * theta * (1 - theta) / (q * (1 - q))).sum(axis=1))
 
 
-#: Below this P-value of a test a remark is printed.
-SMALL_P = 0.05
+SMALL_P = 0.05  #: Below this P-value of a test a remark is printed.
 #: Worth of a judged row below which the judge adds nearly nothing.
 LITTLE_WORTH = 0.05
 RATES = ("sensitivity", "specificity")

@@ -31,8 +31,7 @@ from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import make_bins
 from bayescal.stats.sums import effective_number
 
-#: Other names of the assumptions.
-CALLED = dict.fromkeys(("mar", "at random", "at_random", "score only"), SCORE)
+CALLED = dict.fromkeys(("mar", "at random", "at_random", "score only"), SCORE)  #: Other names of the assumptions.
 CALLED |= dict.fromkeys(("mnar", "nmar", "not at random", "not missing at random"), NOT_AT_RANDOM)
 CALLED |= dict.fromkeys(("covariate", "features", "weights"), COVARIATES)
 #: Quantiles of the prior of the log odds ratio, and largest step of the log odds ratio within a band.

@@ -24,8 +24,7 @@ from bayescal.shift.weights import LARGEST_SHAPE, LEAST_SHARE, WeightReport
 from bayescal.stats.binned import BinnedCounts
 
 SCORE, COVARIATES, NOT_AT_RANDOM = "score", "covariates", "not_at_random"
-#: Largest odds ratio.
-LARGEST_RATIO = 20.0
+LARGEST_RATIO = 20.0  #: Largest odds ratio.
 #: Together with the seed of the bins, this number seeds the evaluation of the rows with known outcome alone.
 OF_KNOWN = 4
 #: What each interval assumes, for sentences and the question.

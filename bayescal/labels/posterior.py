@@ -35,8 +35,7 @@ VALUES, VALUES_NOT_COMPILED = 240, 60
 NEAR, FACTOR = 160, 4
 #: Share of the weights of nu that independent uniform accuracies determine, in place of the shrinkage model.
 FREE = 0.5
-#: Candidates for each accuracy that is drawn without the shrinkage model.
-CANDIDATES = 8
+CANDIDATES = 8  #: Candidates for each accuracy that is drawn without the shrinkage model.
 #: Least effective number of values of nu, and least effective share of draws of a value with this much of the weight.
 FEWEST_VALUES, LEAST_SHARE, MATTERS = 20, 0.05, 0.02
 

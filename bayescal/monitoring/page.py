@@ -24,8 +24,7 @@ def _(result: CalibrationMonitor, ax: Any = None, **options: Any) -> Any:
     )
 
 
-#: Changes when a reader of the file would have to change.
-CHANGE_SCHEMA = "bayescal.change/1"
+CHANGE_SCHEMA = "bayescal.change/1"  #: Changes when a reader of the file would have to change.
 
 
 @document.document_of.register

@@ -12,14 +12,10 @@ from bayescal.data.times import in_words
 from bayescal.monitoring.result import ConfidenceSequence, Evidence, Run, in_e_words
 from bayescal.report import drawing
 
-#: Width and height in inches below which labels are fewer and smaller.
-ROOM = (4.0, 2.6)
-#: Number of windows up to which each has a dot.
-DOTS = 60
-#: Exponents of ten that are written as a number.
-WRITTEN = range(-3, 5)
-#: Largest exponent of ten that is drawn, so that the threshold can be told from 1.
-HIGHEST = 8
+ROOM = (4.0, 2.6)  #: Width and height in inches below which labels are fewer and smaller.
+DOTS = 60  #: Number of windows up to which each has a dot.
+WRITTEN = range(-3, 5)  #: Exponents of ten that are written as a number.
+HIGHEST = 8  #: Largest exponent of ten that is drawn, so that the threshold can be told from 1.
 
 
 @public

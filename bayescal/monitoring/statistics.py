@@ -70,28 +70,22 @@ NO_SHIFT, NO_STRETCH = 0.25, 0.5
 #: Jumps of the logit in a single bin, and the probability with which a bin jumps.
 JUMPS = np.array([-2.0, -1.0, -0.5, -0.25, -0.1, 0.1, 0.25, 0.5, 1.0, 2.0])
 JUMPING = 0.1
-#: A drift or jump begins in window j with weight proportional to j to the power of minus this.
-DECAY = 1.5
+DECAY = 1.5  #: A drift or jump begins in window j with weight proportional to j to the power of minus this.
 #: Centres of bins are at least this far from 0 and 1: their logits, which a change of slope multiplies, are within 9.3.
 MARGIN = 1e-4
-#: Bins of windows whose alternatives are held in memory at once.
-CELLS = 2**14
+CELLS = 2**14  #: Bins of windows whose alternatives are held in memory at once.
 #: Terms that are added at once, at first and at most.
 FEWEST_TERMS, MOST_TERMS = 8, 4096
-#: The remaining terms may be this share of the sum.
-NEGLIGIBLE = 1e-17
-#: Tail probabilities are at least this, so that scores are finite: at most 37 in size.
-SMALLEST = 1e-300
+NEGLIGIBLE = 1e-17  #: The remaining terms may be this share of the sum.
+SMALLEST = 1e-300  #: Tail probabilities are at least this, so that scores are finite: at most 37 in size.
 #: Sizes of the Beta distributions, in rows, and probabilities with which a bin is off.
 SIZES = np.array([3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0, 10_000.0])
 OFF = (0.1, 0.4)
 #: Range of the Lagrange multiplier, in units of the ECE per nat, and steps of its search.
 LEAST_PRICE, MOST_PRICE = 1e-14, 1e2
 PRICE_STEPS = 60
-#: Centres of bins are at least this far from 0 and 1 in a marginal likelihood.
-CENTRE_MARGIN = 1e-6
-#: Accuracies are at least this far from 0 and 1 where the logarithm of a likelihood is computed.
-CLOSEST = 1e-300
+CENTRE_MARGIN = 1e-6  #: Centres of bins are at least this far from 0 and 1 in a marginal likelihood.
+CLOSEST = 1e-300  #: Accuracies are at least this far from 0 and 1 where the logarithm of a likelihood is computed.
 
 
 def _lattice() -> tuple[Floats, Floats, Floats]:

@@ -19,12 +19,10 @@ from bayescal.stats.clusters import refuse_clusters
 from bayescal.stats.contract import require_counts
 from bayescal.stats.documents.sums import bins_document, bins_from_document, sums_document, sums_from_document
 
-#: The version changes whenever readers of the file have to change.
-SCHEMA = "bayescal.monitor/2"
+SCHEMA = "bayescal.monitor/2"  #: The version changes whenever readers of the file have to change.
 #: Tolerance for computed bounds, such as 0.1 + 0.2 = 0.30000000000000004, relative to the length of a window.
 SAME_BOUND = 1e-9
-#: Maximum range of window numbers whose ranks fit into 16 bits.
-RANKED_BY_TABLE = 2**16
+RANKED_BY_TABLE = 2**16  #: Maximum range of window numbers whose ranks fit into 16 bits.
 
 
 @dataclass(frozen=True)

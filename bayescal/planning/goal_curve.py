@@ -13,14 +13,10 @@ Simulated = dict[int, Counter[str | None]]
 
 #: The curve is fitted within this factor of the answer, where it is nearly a straight line on the probit scale.
 NEAR = 10.0
-#: Possible widths of the curve, in units of log rows.
-WIDTHS = np.geomspace(0.05, 6.0, 25)
-#: Possible powers g of the number of rows, if the curve ends below 1.
-POWERS = np.geomspace(0.25, 1.0, 15)
-#: Precision of the log of a recommended number of rows.
-PRECISION = 1e-4
-#: All sizes count if those within the factor hold a smaller share of the simulations.
-LEAST_NEAR = 1 / 3
+WIDTHS = np.geomspace(0.05, 6.0, 25)  #: Possible widths of the curve, in units of log rows.
+POWERS = np.geomspace(0.25, 1.0, 15)  #: Possible powers g of the number of rows, if the curve ends below 1.
+PRECISION = 1e-4  #: Precision of the log of a recommended number of rows.
+LEAST_NEAR = 1 / 3  #: All sizes count if those within the factor hold a smaller share of the simulations.
 
 
 class GoalCurve:

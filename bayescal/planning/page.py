@@ -7,8 +7,7 @@ from bayescal.report.document import NO_PARAMETERS, PROB, Parameters, document_o
 from bayescal.report.page_content import Content, content
 from bayescal.report.tables import Table
 
-#: Changes when a reader of the file would have to change.
-PLAN_SCHEMA = "bayescal.plan/1"
+PLAN_SCHEMA = "bayescal.plan/1"  #: Changes when a reader of the file would have to change.
 
 
 @document_of.register

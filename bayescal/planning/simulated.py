@@ -18,8 +18,7 @@ from bayescal.stats.losses import KINDS, LossSums
 from bayescal.stats.paired import PairedCounts
 from bayescal.stats.ranks import Ranks
 
-#: Largest value of a mean loss, by its kind.
-LARGEST = {"losses": 1.0, "log_losses": np.inf}
+LARGEST = {"losses": 1.0, "log_losses": np.inf}  #: Largest value of a mean loss, by its kind.
 #: Exponents by which the ranks of a pilot are tilted towards smaller and larger areas.
 TILTS = np.linspace(-30.0, 30.0, 601)
 

@@ -23,27 +23,23 @@ from bayescal.shift.rows import TARGET, ShiftedRows, require_overlap
 from bayescal.shift.target import readings_of
 from bayescal.stats.contract import require_kind
 
-#: Maximum number of classes that are printed.
-PRINTED_CLASSES = 20
+PRINTED_CLASSES = 20  #: Maximum number of classes that are printed.
 #: A remark names classes for whose frequency a row of the target is worth fewer labelled rows than this.
 LEAST_WORTH = 0.1
 #: Least share of the target's rows in cells, or bins, without labelled rows that a remark mentions.
 UNLABELLED_SHARE = 0.001
-#: Fewer labelled rows of a class than this are mentioned.
-FEW_LABELLED_ROWS = 5
+FEW_LABELLED_ROWS = 5  #: Fewer labelled rows of a class than this are mentioned.
 #: Classes named in a remark.
 NAMED_CLASSES = 5
 USING = ("cells", "probabilities")
-#: Maximum number of classes.
-MOST_CLASSES = 100
+MOST_CLASSES = 100  #: Maximum number of classes.
 #: Errors of chains that had not converged in simulations.
 SEEN = (
     "In simulations with five classes, means then differed from those of long chains by up to 0.5 standard deviations, "
     "and standard deviations were up to 1.5 times as large. More labelled rows help, or a random sample of the rows of "
     "the target."
 )
-#: P-values of the recalibration below this are mentioned.
-P_OF_MISFIT = 0.005
+P_OF_MISFIT = 0.005  #: P-values of the recalibration below this are mentioned.
 
 
 @public

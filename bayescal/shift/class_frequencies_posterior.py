@@ -13,8 +13,7 @@ from bayescal._loops import in_threads
 from bayescal.shift import two_classes
 from bayescal.shift.counts import ShiftCounts
 
-#: Dirichlet parameter of the class frequencies: uniform.
-ALPHA = 1.0
+ALPHA = 1.0  #: Dirichlet parameter of the class frequencies: uniform.
 #: Largest Dirichlet parameter of a cell, and of all cells of a class.
 CELL_ALPHA, CELL_ROWS = 0.5, 3.0
 #: Most steps of expectation maximisation, and the change of a frequency at which steps end.
@@ -27,14 +26,10 @@ LENGTHS = 6
 #: Before chains of two classes, expectation maximisation ends when no frequency changes by more than this value divided
 #: by the square root of the number of target rows.
 NEARLY = 0.01
-#: Largest number of sweeps for a larger target, relative to the limit above.
-OF_LARGER = 2
-#: Entries of (chains, classes, cells) that are held at a time; they fit into the second-level cache.
-HELD = 50_000
-#: Least share of a class or cell, so that logarithms and ratios are finite.
-TINY = 1e-300
-#: Smaller eigenvalues and squared entries of eigenvectors are rounding errors.
-RELEVANT = 1e-9
+OF_LARGER = 2  #: Largest number of sweeps for a larger target, relative to the limit above.
+HELD = 50_000  #: Entries of (chains, classes, cells) that are held at a time; they fit into the second-level cache.
+TINY = 1e-300  #: Least share of a class or cell, so that logarithms and ratios are finite.
+RELEVANT = 1e-9  #: Smaller eigenvalues and squared entries of eigenvectors are rounding errors.
 
 
 @dataclass(frozen=True, eq=False)

@@ -32,8 +32,7 @@ from bayescal.stats.sums import added, row_counts
 APART = 1e-6
 #: Up to this number of classes, default cells are ranges of confidence within predicted classes, and how many.
 FEW_CLASSES, RANGES = 5, 3
-#: Entries of the matrix that are assigned to cells at a time.
-CHUNK = 2**20
+CHUNK = 2**20  #: Entries of the matrix that are assigned to cells at a time.
 
 
 @public

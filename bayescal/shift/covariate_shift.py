@@ -18,8 +18,7 @@ from bayescal.shift.target import TargetCounts, TargetEvaluation, few_labelled_r
 from bayescal.shift.weights import FEWEST_ROWS, WeightReport, report_of
 from bayescal.stats.bins import VALUES, Bins, make_bins
 
-#: Share of the target rows in bins without source rows above which the interval is doubtful.
-MOST_UNCOVERED = 0.05
+MOST_UNCOVERED = 0.05  #: Share of the target rows in bins without source rows above which the interval is doubtful.
 #: What no interval under covariate shift includes.
 UNSEEN = (
     "The interval accounts neither for the uncertainty of the weights, nor for differences in features from which the "

@@ -24,8 +24,7 @@ from bayescal.shift.counts import ShiftCells, ShiftCounts, default_cells, requir
 from bayescal.stats.bins import Bins, make_bins
 from bayescal.stats.files import COUNTING, EDGES, Progress
 
-#: What messages call the values that `adapt` returns.
-ADAPTED = "adapt(p)"
+ADAPTED = "adapt(p)"  #: What messages call the values that `adapt` returns.
 
 type OnProgress = Callable[[Progress], None] | None
 

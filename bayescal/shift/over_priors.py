@@ -14,10 +14,8 @@ from bayescal.draws import BinDraws
 from bayescal.posterior.contract import HasHypotheses, Posterior
 from bayescal.shift.shifted_bins import LabelShiftedCounts
 
-#: Least share of a class and of the others in a bin, at which the evidence is evaluated.
-SMALLEST = 1e-12
-#: Number of draws from a part for each draw that is kept.
-FACTOR = 4
+SMALLEST = 1e-12  #: Least share of a class and of the others in a bin, at which the evidence is evaluated.
+FACTOR = 4  #: Number of draws from a part for each draw that is kept.
 #: Standard deviation of Normal weights relative to that of the draws, and least effective draws per chosen draw.
 NARROW, LEAST = 0.3, 0.5
 

@@ -13,24 +13,18 @@ from bayescal._arrays import Floats, Generator, Ints
 from bayescal.shift.class_frequencies_posterior import most_probable, worth_of
 from bayescal.shift.rows import ShiftedRows
 
-#: Draws of the recalibration, for each of which the class frequencies are drawn.
-RECALIBRATIONS = 8
+RECALIBRATIONS = 8  #: Draws of the recalibration, for each of which the class frequencies are drawn.
 #: Standard deviations of the Normal priors of the inverse temperature (around 1) and of the biases.
 SLOPE_SD, BIAS_SD = 1.0, 2.5
 #: Degrees of freedom of proposals, and proposals per draw.
 DEGREES, PROPOSALS = 5.0, 4
-#: Rows of the target from which on the posterior is taken as Normal in log-ratios.
-MANY_ROWS = 20_000
+MANY_ROWS = 20_000  #: Rows of the target from which on the posterior is taken as Normal in log-ratios.
 #: Numbers that are held at a time, steps of Newton's method, and size of the last one.
 HELD, STEPS, CLOSE = 4_000_000, 60, 1e-8
-#: Distance from the mode, in standard deviations, from which the last step of the recalibration starts.
-NEAR = 1e-6
-#: Least probability before logarithms are taken.
-LEAST = 1e-12
-#: Steps of expectation maximisation before Newton's method.
-FIRST_STEPS = 200
-#: Smaller eigenvalues, relative to the largest information about a parameter, are rounding errors.
-ROUNDING = 1e-9
+NEAR = 1e-6  #: Distance from the mode, in standard deviations, from which the last step of the recalibration starts.
+LEAST = 1e-12  #: Least probability before logarithms are taken.
+FIRST_STEPS = 200  #: Steps of expectation maximisation before Newton's method.
+ROUNDING = 1e-9  #: Smaller eigenvalues, relative to the largest information about a parameter, are rounding errors.
 
 
 @dataclass(frozen=True, eq=False)

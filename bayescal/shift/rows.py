@@ -15,10 +15,8 @@ from bayescal.data.matrix import ClassRows, refuse_contradiction
 from bayescal.data.predictions import Predictions
 from bayescal.data.reading import Reading, reading_of_logits, unit_rows
 
-#: The argument that holds the predictions of the target.
-TARGET = "y_prob_target"
-#: Largest share of the target rows in bins without source rows.
-MOST_WITHOUT_SOURCE = 0.5
+TARGET = "y_prob_target"  #: The argument that holds the predictions of the target.
+MOST_WITHOUT_SOURCE = 0.5  #: Largest share of the target rows in bins without source rows.
 #: Probabilities of at least so many rows are refused if all are 0 or 1 and those of the other side are not.
 MANY_CERTAIN_ROWS = 20
 #: Hint for labels of the target.

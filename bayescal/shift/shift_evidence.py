@@ -20,8 +20,7 @@ from bayescal.shift.rows import ShiftedRows
 from bayescal.shift.statistics import CellShiftPosterior, ShiftTest, label_shift_test, no_shift_test, total_variation
 from bayescal.shift.target import readings_of
 
-#: P-values up to this one are stated as differences.
-P_OF_DIFFERENCE = 0.05
+P_OF_DIFFERENCE = 0.05  #: P-values up to this one are stated as differences.
 #: Maximum number of cells that are printed.
 PRINTED_CELLS = 20
 HEADER = ("cell", "share source", "share target", "difference", "2.5 %", "97.5 %")

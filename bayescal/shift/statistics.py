@@ -14,16 +14,11 @@ from bayescal.shift.counts import ShiftCounts
 
 #: Expected total variations of the prior, each as probable as no difference.
 SCALES = (0.64, 0.32, 0.16, 0.08, 0.04, 0.02, 0.01)
-#: Proposals of the common distribution for each scale.
-PROPOSALS = 1000
-#: Least share of a cell, so that logarithms are finite.
-TINY = 1e-300
-#: Steps of expectation maximisation.
-STEPS = 100
-#: Entries of (replicates, classes, cells) that are fitted at a time.
-HELD = 2_000_000
-#: Statistics that differ by less count as equal.
-ROUNDING = 1e-9
+PROPOSALS = 1000  #: Proposals of the common distribution for each scale.
+TINY = 1e-300  #: Least share of a cell, so that logarithms are finite.
+STEPS = 100  #: Steps of expectation maximisation.
+HELD = 2_000_000  #: Entries of (replicates, classes, cells) that are fitted at a time.
+ROUNDING = 1e-9  #: Statistics that differ by less count as equal.
 
 
 @dataclass(frozen=True, eq=False)

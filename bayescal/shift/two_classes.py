@@ -44,8 +44,7 @@ PER_RATIO, OF_LARGER, MANY_ROWS = 20.0, 48.0, 10**6
 #: 100 million labelled rows and values of `worth` below 0.1, standard deviations were up to 15 times too large after 48
 #: sweeps, and at most 9 % too large after 96.
 LITTLE, MOST_TIMES = 0.2, 4.0
-#: Metropolis steps of each share, and of the frequencies, per sweep.
-STEPS = 3
+STEPS = 3  #: Metropolis steps of each share, and of the frequencies, per sweep.
 #: Standard deviation of a step divided by that of the posterior (Gelman et al. 1996). The latter is known only
 #: approximately, so steps are multiplied by a random factor; RANGE is its width on the log scale.
 OPTIMAL, RANGE = 2.4, 1.0
@@ -53,8 +52,7 @@ OPTIMAL, RANGE = 2.4, 1.0
 #: RANGE_BETWEEN up to WIDER_FROM labelled rows, and larger by 1 for each further factor of 10: with more rows, the
 #: posterior is narrower relative to this interval.
 RANGE_BETWEEN, WIDER_FROM = 2.0, 10_000
-#: Largest uniform step with the standard deviation 1.
-WIDTH = 3**0.5
+WIDTH = 3**0.5  #: Largest uniform step with the standard deviation 1.
 #: Largest standard deviation of a step of the frequency, and least weight of a class in a cell.
 LARGEST, TINY = 0.5, 1e-300
 

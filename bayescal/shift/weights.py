@@ -15,8 +15,7 @@ from bayescal.stats.sums import effective_number
 
 #: Kish's share below which, and the Pareto shape above which, weights are not reliable.
 LEAST_SHARE, LARGEST_SHAPE = 0.1, 0.7
-#: Effective rows below which `bayescal.shift.covariate` refuses weights.
-FEWEST_ROWS = 30
+FEWEST_ROWS = 30  #: Effective rows below which `bayescal.shift.covariate` refuses weights.
 #: Positive weights from which on a shape is fitted: ArviZ fits the largest fifth of so few, and needs five.
 FEWEST_SHAPED = 25
 

@@ -25,8 +25,7 @@ from bayescal.survival.horizon_counts import MOST_NOT_FOLLOWED, HorizonCounts, H
 from bayescal.survival.result import INTEGRATED, SurvivalEvaluation, SurvivalHorizons
 from bayescal.survival.rows import SurvivalRows
 
-#: Largest share of rows in bins that are not followed.
-REFUSED_NOT_FOLLOWED = 0.5
+REFUSED_NOT_FOLLOWED = 0.5  #: Largest share of rows in bins that are not followed.
 
 
 class NotFollowedWarning(UserWarning):

@@ -36,8 +36,7 @@ from bayescal.survival.horizon_counts import HorizonCounts, HorizonRows, cluster
 from bayescal.survival.result import LABEL, NAME, RATIO_SEED, SurvivalEvaluation, expects_events
 from bayescal.survival.rows import SurvivalRows
 
-#: Smallest mean risk by which a number of events is divided.
-LEAST_MEAN_RISK = 1e-9
+LEAST_MEAN_RISK = 1e-9  #: Smallest mean risk by which a number of events is divided.
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,10 +26,8 @@ from bayescal.survival.rows import SurvivalRows, require_horizon
 #: Kinds of exits, on the first axis of the counts: at one time they leave in this order.
 KINDS = ("event", "other event", "censored at the end of the cell", "censored inside the cell")
 EVENT, OTHER, AT_END, INSIDE = range(len(KINDS))
-#: Maximum number of cells, kinds of exits included: 0.4 GB for each of three sums.
-MOST_CELLS = 50_000_000
-#: Sums of counts of weighted rows.
-WEIGHTS = ("weight", "weight_sq")
+MOST_CELLS = 50_000_000  #: Maximum number of cells, kinds of exits included: 0.4 GB for each of three sums.
+WEIGHTS = ("weight", "weight_sq")  #: Sums of counts of weighted rows.
 
 
 @public

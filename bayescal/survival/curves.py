@@ -9,8 +9,7 @@ import numpy as np
 from bayescal._arrays import Bools, Floats, Ints
 from bayescal.stats.sums import sums_at
 
-#: Mean risks are clipped to this distance from 0 and 1 where a hazard is scaled to them.
-LEAST_RISK = 1e-6
+LEAST_RISK = 1e-6  #: Mean risks are clipped to this distance from 0 and 1 where a hazard is scaled to them.
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,8 +22,7 @@ from bayescal.survival.rows import SurvivalRows
 
 #: Why the number of groups is limited, and what to do.
 OF_CELLS = ("the counts of more do not fit into memory", "Use fewer `times` or `bins`, or a column with fewer values.")
-#: Kinds of the columns that do not hold numbers.
-KINDS: dict[str, Kind] = {"event": "label", "by": "text"}
+KINDS: dict[str, Kind] = {"event": "label", "by": "text"}  #: Kinds of the columns that do not hold numbers.
 
 
 @public

@@ -10,8 +10,7 @@ from bayescal._meant import public
 from bayescal.report.drawing import axes_or_new, finished, is_small, key_above, palette, titled
 from bayescal.survival.result import NAME, SurvivalHorizons, words_of
 
-#: Width and height in inches below which labels are fewer and smaller.
-ROOM = (4.0, 2.6)
+ROOM = (4.0, 2.6)  #: Width and height in inches below which labels are fewer and smaller.
 
 
 @public

@@ -21,8 +21,7 @@ from bayescal.survival.rows import EVENT_RULE, KINDS_OF_EXIT, MOST_CAUSES
 N_KINDS = 4
 #: Invalid rows have the negative of one of these as their exit, so that they can be reported.
 NO_TIME, INFINITE_TIME, NEGATIVE_TIME, NO_EVENT, OTHER_EVENT = range(1, 6)
-#: Column of exits in the query.
-EXIT = "exit"
+EXIT = "exit"  #: Column of exits in the query.
 
 
 def survival_sums(

@@ -32,8 +32,7 @@ NAME, LABEL = "observed_expected", "observed / expected"
 REVERSED_TREND = 4.0
 #: Events are far fewer, or far more, than expected if the interval of observed / expected is beyond this factor.
 FAR_OFF = 2.0
-#: No event where more are expected: by chance in fewer than 1 of 2000 calibrated data sets.
-MANY_EXPECTED_EVENTS = 8.0
+MANY_EXPECTED_EVENTS = 8.0  #: No event where more are expected: by chance in fewer than 1 of 2000 calibrated data sets.
 #: Quantities whose draws are joint over horizons, so that they have a mean over time.
 INTEGRATED = ("brier_score", "auc")
 HEADER = ("horizon", "events", "censored", "mean", "sd", "2.5 %", "97.5 %", "plug-in", LABEL)

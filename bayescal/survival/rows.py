@@ -13,10 +13,8 @@ from bayescal._rules import IN_UNIT_INTERVAL
 from bayescal.data.columns import allowed_weights, column, of_two_classes, scale_free, weight_column
 from bayescal.data.frames import same_rows, to_array
 
-#: Largest number of causes of events.
-MOST_CAUSES = 1000
-#: The rule of kinds of exits.
-EVENT_RULE = "must be 0 (censored), 1 (the event) or 2, 3, ... (other causes)"
+MOST_CAUSES = 1000  #: Largest number of causes of events.
+EVENT_RULE = "must be 0 (censored), 1 (the event) or 2, 3, ... (other causes)"  #: The rule of kinds of exits.
 #: What to do with survival curves in place of risks.
 OF_CURVES = "For survival curves, pass `risk_at_horizon(curves, horizon)`."
 #: What to pass as kinds of exits.

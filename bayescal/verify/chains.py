@@ -30,16 +30,13 @@ LARGEST_R_HAT = 1.01
 SMALLEST_ESS = 400
 CHAINS = 4
 TUNE = 1500
-#: Longest time in seconds that the chains of one attempt may take.
-MOST_SECONDS = 1800.0
+MOST_SECONDS = 1800.0  #: Longest time in seconds that the chains of one attempt may take.
 #: Attempts until chains are kept, their acceptance targets, and the factor by which draws increase.
 ATTEMPTS, TARGET_ACCEPT, LONGER = 3, (0.95, 0.99, 0.999), 3
 #: The distribution function of the ECE is compared at these quantiles of the closed form.
 PROBS = (0.025, 0.25, 0.5, 0.75, 0.975)
-#: Largest difference between two numbers that agree, in standard errors.
-LARGEST_Z = 5.0
-#: Relative precision of the quadrature rules of the closed form.
-PRECISION = 1e-6
+LARGEST_Z = 5.0  #: Largest difference between two numbers that agree, in standard errors.
+PRECISION = 1e-6  #: Relative precision of the quadrature rules of the closed form.
 #: With fewer expected visits to an event than this, the chain's own standard error of its probability is unreliable.
 FEW_VISITS = 20
 

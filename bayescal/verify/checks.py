@@ -24,10 +24,8 @@ from bayescal.verify.options import AgreementOptions, StudyOptions, VerifyOption
 
 #: Formats of the two documents; they change if programs that read them must change.
 AGREEMENT_SCHEMA, COVERAGE_SCHEMA = "bayescal.agreement/1", "bayescal.coverage/1"
-#: Number of draws of PyMC.
-PYMC_DRAWS = 10_000
-#: Shares more than this many standard errors below the probability of the intervals are marked.
-MARKED_ERRORS = 3
+PYMC_DRAWS = 10_000  #: Number of draws of PyMC.
+MARKED_ERRORS = 3  #: Shares more than this many standard errors below the probability of the intervals are marked.
 
 
 @dataclass(frozen=True)

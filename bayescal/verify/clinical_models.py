@@ -8,8 +8,7 @@ from bayescal.clinical.curve.posterior import DEVIATIONS, DRIFT_SDS, RANGES, SIG
 from bayescal.clinical.slope.posterior import RecalibrationPosterior
 from bayescal.posterior.shrinkage.prior import EXACT
 
-#: Variance added to the diagonal of covariances of the twin.
-STABLE = 1e-8
+STABLE = 1e-8  #: Variance added to the diagonal of covariances of the twin.
 #: Floor of the scores whose logits the slope multiplies, and logits that are as far apart as the first and last rank.
 FLOOR, FAR = 1e-4, 8
 

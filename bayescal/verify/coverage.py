@@ -329,5 +329,4 @@ def _scenario(population: Any, curve: Curve, bins: Bins, truth: Truth) -> Scenar
     return Scenario(names, float(truth(population, curve, bins)), draw)
 
 
-#: The methods of `methods_of` for the ECE.
-METHODS: dict[str, Method] = methods_of("ece")
+METHODS: dict[str, Method] = methods_of("ece")  #: The methods of `methods_of` for the ECE.

@@ -23,8 +23,7 @@ Interval = tuple[float, float, float]
 #: An interval and a point estimate from counts: (counts, prob, draws, rng) -> (low, high, estimate).
 Method = Callable[[BinnedCounts, float, int, Generator], Interval]
 
-#: A truth this far outside an interval still counts as inside, so that rounding does not decide.
-TOLERANCE = 1e-9
+TOLERANCE = 1e-9  #: A truth this far outside an interval still counts as inside, so that rounding does not decide.
 
 
 def methods_of(estimand: EstimandLike) -> dict[str, Method]:

@@ -18,8 +18,7 @@ from bayescal.posterior.dirichlet import DirichletPosterior
 from bayescal.posterior.shrinkage.posterior import ShrinkagePosterior
 from bayescal.verify.quantities import sub_models_of
 
-#: Largest number of joint cells of outcome and scores that a model of net benefits has.
-MOST_SCORE_CELLS = 2000
+MOST_SCORE_CELLS = 2000  #: Largest number of joint cells of outcome and scores that a model of net benefits has.
 
 
 @public

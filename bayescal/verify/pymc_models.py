@@ -36,10 +36,8 @@ from bayescal.verify import pymc_sub_models
 #: A symbolic value in the graph of a model.
 Tensor = Any
 
-#: How the cells of the Dirichlet model are written.
-FORMS = ("dirichlet", "rates")
-#: Variables that may be truncated to their bin.
-TRUNCATIONS = ("mean", "confidences")
+FORMS = ("dirichlet", "rates")  #: How the cells of the Dirichlet model are written.
+TRUNCATIONS = ("mean", "confidences")  #: Variables that may be truncated to their bin.
 #: The share of small errors in the pool fades if another family has more evidence than theirs times exp(FADE_FROM).
 FADE_FROM = 8.0
 #: Logarithms of rates are bounded below by this, and shares of cells by its exponential.

@@ -19,24 +19,20 @@ from bayescal.verify.pooling_models import logit
 #: A symbolic value in the graph of a model.
 Tensor = Any
 
-#: Dimension of the bins that the sub-models describe, which are not saturated.
-DIM = "unsaturated_bin"
-#: Largest concentration of a Beta; beyond it, differences of log Gammas lose their digits.
-LARGEST_KAPPA = 1e9
+DIM = "unsaturated_bin"  #: Dimension of the bins that the sub-models describe, which are not saturated.
+LARGEST_KAPPA = 1e9  #: Largest concentration of a Beta; beyond it, differences of log Gammas lose their digits.
 #: How far from 0 and 1 the likelihood keeps accuracies, and where the leverage of the slope is limited.
 FLOOR, LEVERAGE_FLOOR = 1e-9, 1e-4
 #: Runs of bins off: expected numbers of changes, largest probability of a change, prior probability of being off,
 #: largest scale. The recursion over segments is unrolled, so models with more bins would take long to compile.
 CHANGES, LARGEST_RATE, SEGMENT_OFF, LARGEST_SCALE = (1.0, 4.0, 16.0), 0.9, 0.5, 2.5
-#: Largest scale of a difference between groups, in standard deviations of a response.
-LARGEST_DIFFERENCE = 1.5
+LARGEST_DIFFERENCE = 1.5  #: Largest scale of a difference between groups, in standard deviations of a response.
 #: Largest logit from which bins in runs are shifted.
 FARTHEST_ORIGIN = 9.21
 MOST_BINS_IN_RUNS = 64
 #: Bins off by one amount: range of the amount, shares of bins that are off.
 AMOUNTS, AMOUNT_RHO = (1e-4, 0.7), (0.25, 0.5, 1.0)
-#: Label noise: its share is this times the square of a Uniform.
-LARGEST_NOISE = 1.25
+LARGEST_NOISE = 1.25  #: Label noise: its share is this times the square of a Uniform.
 #: Label noise at the ends: how near to 0 or 1 mean confidences of these bins are, in widths; Beta of the share.
 CROWDED_WITHIN, SHARE_AT_ENDS = 0.1, (0.5, 10.0)
 #: Saturated bins: how near to 0 or 1, odds that all are as stated; weights and Betas of the mixture for the share of
@@ -45,8 +41,7 @@ SATURATED_WITHIN, STATED_ODDS = 1e-4, 0.05 / 0.95
 CONTRARY_WEIGHTS, CONTRARY = (0.2, 0.8), ((0.5, 10.0), (1.0, 1.0))
 #: Small errors: standard deviations of intercept and log slope, scale of tau.
 SMALL_DRIFT_SD, SMALL_TAU_SCALE = 0.2, 0.1
-#: Replaces log 0, so that the gradient exists.
-LOG_OF_NOTHING = -690.0
+LOG_OF_NOTHING = -690.0  #: Replaces log 0, so that the gradient exists.
 
 
 class BinRows(NamedTuple):

@@ -12,12 +12,10 @@ from bayescal.shift.class_frequencies_posterior import ALPHA, ClassPriorPosterio
 from bayescal.shift.shifted_bins import ShiftedBins
 from bayescal.shift.statistics import CellShiftPosterior
 
-#: Position of the concentration of the pseudo-prior; see `cell_shift_model`.
-PSEUDO = 3
+PSEUDO = 3  #: Position of the concentration of the pseudo-prior; see `cell_shift_model`.
 #: The sub-model of the shrinkage prior that is written in PyMC: a smooth drift, and many bins off.
 SUB_MODEL = "logistic_dense"
-#: Largest concentration of a Beta; beyond it, differences of log Gammas lose their digits.
-LARGEST_KAPPA = 1e9
+LARGEST_KAPPA = 1e9  #: Largest concentration of a Beta; beyond it, differences of log Gammas lose their digits.
 
 
 def frequency_model(posterior: ClassPriorPosterior) -> "pm.Model":

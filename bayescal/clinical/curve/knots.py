@@ -14,14 +14,11 @@ from bayescal.stats.sums import effective_number
 #: A bin is divided if its scores span more than WIDEST_LOGIT on the logit scale and more than WIDEST; scores closer to
 #: 0 or 1 than LOGIT_FLOOR count as this far away.
 WIDEST_LOGIT, WIDEST, LOGIT_FLOOR = 0.5, 0.05, 1e-3
-#: Distance from 0 or 1 within which scores count as exactly 0 or 1.
-AT_END = 1e-9
+AT_END = 1e-9  #: Distance from 0 or 1 within which scores count as exactly 0 or 1.
 #: Smallest (effective) number of rows of a part, and of a knot at exactly 0 or 1; rounding is allowed for.
 LEAST_ROWS = 5 * (1 - 1e-12)
-#: Distance within which a score is that of a knot apart.
-AT_KNOT = 1e-9
-#: Largest number of scores that are knots each.
-MOST_SCORES = 200
+AT_KNOT = 1e-9  #: Distance within which a score is that of a knot apart.
+MOST_SCORES = 200  #: Largest number of scores that are knots each.
 
 
 def merge_to_knots(steps: Steps, n_bins: int) -> MergedCounts:

@@ -28,8 +28,7 @@ from bayescal.stats.ordered import MergedCounts
 #: Sub-models with deviations from exact calibration: the drift, the Gaussian process, and their sum.
 DEVIATIONS = ("drift", "curve", "both")
 SUB_MODELS = (EXACT, *DEVIATIONS)
-#: Prior probability of exact calibration; the others have equal shares of the rest.
-PRIOR_EXACT = 0.1
+PRIOR_EXACT = 0.1  #: Prior probability of exact calibration; the others have equal shares of the rest.
 #: Prior standard deviations of intercept and slope of the drift, on the logit scale, and their prior probabilities.
 DRIFT_SDS = {0.05: 1 / 6, 0.15: 1 / 6, 0.5: 2 / 3}
 #: The same of the Gaussian process, and its ranges, which are equally probable.
@@ -37,8 +36,7 @@ SIGMAS = {0.025: 1 / 12, 0.05: 1 / 12, 0.1: 5 / 24, 0.2: 5 / 24, 0.4: 5 / 24, 0.
 RANGES = (0.04, 0.1, 0.3)
 #: Logits count 1 / LOGIT_UNITS in the distance of two bins, beside ranks: few rows may have scores far apart.
 LOGIT_UNITS = 8.0
-#: Variance added to the diagonal of each covariance, for numerical stability.
-JITTER = 1e-8
+JITTER = 1e-8  #: Variance added to the diagonal of each covariance, for numerical stability.
 #: Newton's method: largest number of steps, largest change of a logit per step, change at which it stops, and how
 #: often a step is halved.
 STEPS, LARGEST_STEP, CONVERGED, HALVINGS = 100, 3.0, 1e-8, 20
@@ -53,10 +51,8 @@ FAMILIES: dict[str, tuple[float, dict[str, float]]] = {
     "shared": (2.0, {"runs": 2 / 3, "offset": 1 / 3}),
     "noise": (1.0, dict.fromkeys(("label_noise", "label_noise_any_rate"), 1 / 2)),
 }
-#: Power of the marginal likelihoods of the families in their shares of the draws.
-POWER = 0.1
-#: Prior odds of exact calibration in `p_calibrated`.
-PRIOR_ODDS = 2 / 3
+POWER = 0.1  #: Power of the marginal likelihoods of the families in their shares of the draws.
+PRIOR_ODDS = 2 / 3  #: Prior odds of exact calibration in `p_calibrated`.
 #: Prior weights of all sub-models within their families, and shares of the families.
 _WEIGHTS = {key: weight for _, inside in FAMILIES.values() for key, weight in inside.items()}
 _FAMILY_WEIGHTS = np.array([weight for weight, _ in FAMILIES.values()]) / sum(weight for weight, _ in FAMILIES.values())

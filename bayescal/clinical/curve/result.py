@@ -33,10 +33,8 @@ from bayescal.stats.sums import effective_number
 
 #: Largest number of bins, smallest number of rows per bin, and smallest number of rows of a curve that is not logistic.
 BINS, ROWS_PER_BIN, LEAST_ROWS = 30, 10, 100
-#: Cells of the distribution of scores, for plots.
-CELLS = 1000
-#: Share of the rows that is a rounding error.
-NEGLIGIBLE = 1e-9
+CELLS = 1000  #: Cells of the distribution of scores, for plots.
+NEGLIGIBLE = 1e-9  #: Share of the rows that is a rounding error.
 #: Errors by attribute: symbol in tables, and share of the population with an error of at least this size (None: mean).
 ERRORS: Mapping[str, tuple[str, float | None]] = {
     "ici": ("ICI", None),
@@ -59,10 +57,8 @@ UNEQUAL_BIN, FEW_BINS = 2.0, 10
 #: posterior standard deviations. It is steep if the mean errors of STEEP_ROWS more and STEEP_ROWS less of the rows
 #: differ by more than STEEP_DIFFERENCE standard deviations and by a factor of at least 2.
 FLAT_EXCESS, STEEP_DIFFERENCE, STEEP_ROWS = 1.0, 1.5, 0.05
-#: Distance of neighbouring knots above which a remark states that the curve is interpolated.
-WIDE_GAP = 0.25
-#: Largest error of an observed rate by rounding.
-ROUNDING = 1e-9
+WIDE_GAP = 0.25  #: Distance of neighbouring knots above which a remark states that the curve is interpolated.
+ROUNDING = 1e-9  #: Largest error of an observed rate by rounding.
 
 
 @public

@@ -10,10 +10,8 @@ from bayescal.clinical.slope.counts import LogitBins, LogitCounts, logit_bins
 from bayescal.stats.documents.sums import WEIGHTS, floats, integers, sums_document, sums_from_document
 from bayescal.stats.stored import register_bins, register_counts
 
-#: Sums with one entry per cell, on the last axis.
-SUMS = ("cells", "deviation", "deviation_sq", *WEIGHTS)
-#: Sums that cells of logits lack, and what is not stored.
-WITHOUT = ("losses", "reading")
+SUMS = ("cells", "deviation", "deviation_sq", *WEIGHTS)  #: Sums with one entry per cell, on the last axis.
+WITHOUT = ("losses", "reading")  #: Sums that cells of logits lack, and what is not stored.
 
 
 def logits_document(counts: LogitCounts) -> dict[str, Any]:

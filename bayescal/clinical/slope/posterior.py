@@ -18,34 +18,29 @@ from bayescal import _checks
 from bayescal._arrays import Floats, Generator
 from bayescal.clinical.slope.counts import LogitCounts
 
-#: Quantities with a marginal density.
-NAMES = ("intercept", "slope")
+NAMES = ("intercept", "slope")  #: Quantities with a marginal density.
 #: Nodes per side of the grid on which the density is evaluated, its first half-width in standard deviations, and the
 #: nodes per side to which its logarithm is interpolated.
 NODES, REACH, FINE = 25, 6.5, 257
 #: The number of nodes is doubled, up to MOST_NODES, while the mean error of the interpolated log density may exceed
 #: TOLERANCE. It is estimated from every second node, whose error is ORDER times as large.
 MOST_NODES, TOLERANCE, ORDER = 97, 1e-4, 16.0
-#: Mean error of the log density with all nodes beyond which there is no answer.
-LARGEST_ERROR = 0.01
+LARGEST_ERROR = 0.01  #: Mean error of the log density with all nodes beyond which there is no answer.
 #: Rows at 0 or 1 that agree with their outcome are refused if slopes at or below 0 are more probable than this.
 MOST_P_NOT_INCREASING = 0.5
-#: Numbers that are computed at once.
-CHUNK = 1_000_000
+CHUNK = 1_000_000  #: Numbers that are computed at once.
 #: A side of the grid moves outwards by WIDER of the width while its rim holds more than this share of the mass, and
 #: inwards if the nodes that hold it are fewer than USED of all.
 RIM, WIDER, USED = 1e-9, 0.35, 0.75
 MOST_ROUNDS, FARTHEST = 60, 1e4
-#: Largest difference between logits that count as equal.
-EQUAL = 1e-9
+EQUAL = 1e-9  #: Largest difference between logits that count as equal.
 #: Newton steps: largest size, number and tolerance. For the shift of a draw, Newton's method converges quadratically:
 #: the last step is below SHIFT_CONVERGED, so the error is below 1e-9.
 LARGEST_STEP, NEWTON_STEPS, CONVERGED, SHIFT_CONVERGED = 2.0, 80, 1e-10, 1e-5
 #: Default prior standard deviations of the shift at the mean logit and of the slope.
 WEAK = (2.5, 1.0)
 JEFFREYS, FLAT = "jeffreys", "flat"
-#: Cells of the logits, which merge those of the counts.
-MOST_GROUPS = 48
+MOST_GROUPS = 48  #: Cells of the logits, which merge those of the counts.
 
 
 class Logits(NamedTuple):

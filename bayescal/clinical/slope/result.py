@@ -22,8 +22,7 @@ from bayescal.results.remarks import FEW_CLUSTERS, row_remarks, rows_in_clusters
 QUANTITIES = {"in_the_large": ("in the large", 0.0), "intercept": ("intercept", 0.0), "slope": ("slope", 1.0)}
 #: A remark names the probability of slopes at or below 0 from here on, if rows at 0 and 1 exclude them.
 STATED_P_NOT_INCREASING = 1e-3
-#: Numbers that are computed at once when predictions are recalibrated.
-CHUNK = 4_000_000
+CHUNK = 4_000_000  #: Numbers that are computed at once when predictions are recalibrated.
 
 
 @public
