@@ -31,6 +31,9 @@ from bayescal.stats.clusters import clusters_of
 
 #: Distance of an AUC from 0 and 1 in logits: the draws of a group whose outcomes are separated reach both.
 AUC_FLOOR = 1e-4
+LEAST_INFORMATION = (
+    0.2  #: Least information about a slope from which the prior is divided out, in units of the prior's.
+)
 HEADER = ("events", "mean", "2.5 %", "97.5 %", "pooled", "2.5 %", "97.5 %")
 #: Titles and keys of differences, keys of pooled values, and the largest numbers of pairs, and of groups with pairs.
 OF_PAIRS = ("groups", "difference", "2.5 %", "97.5 %", "P(> 0)", "pooled", "2.5 %", "97.5 %", "P(> 0)")
@@ -107,7 +110,7 @@ class GroupedClinicalSummary(OfGroups[ClinicalSummary]):
     def draws(self, quantity: str, *, pooled: bool = False) -> dict[Any, Draws]:
         """Return draws of a measure by group; pooled draws are joint over groups.
 
-        Rows of one outcome have no AUC, and rows in clusters no pooled ECE: such groups are not in the result.
+        Rows of one outcome have no AUC, and rows in clusters and imputations no pooled ECE: they are not in the result.
 
         Parameters
         ----------
@@ -136,7 +139,7 @@ class GroupedClinicalSummary(OfGroups[ClinicalSummary]):
             return {}
         if quantity == "ece":
             counts, of_all = [_parts(each).evaluation.counts for each in self.values()], _parts(self.overall).evaluation
-            if clusters_of(of_all.counts) is not None:
+            if clusters_of(of_all.counts) is not None or hasattr(of_all, "imputations"):
                 return {}  # `evaluate_groups` has no model of it
             options: dict[str, Any] = {"name": self.name, "draws": len(of_all.ece), "rng": seed}
             together = evaluate_groups(list(self), counts, of_all.counts, pooling="partial", **options)
@@ -316,11 +319,16 @@ def _cells(row: Mapping[str, Any] | None, pooled: Mapping[str, float]) -> list[s
 
 
 def _without_prior(parts: ModelParts) -> tuple[float, float]:
-    """Return estimate and standard error of the slope of a group, from which its Normal prior is divided out."""
+    """Return estimate and standard error of the slope of a group, from which its Normal prior is divided out.
+
+    The prior stays in the mixture of imputations, and in a posterior that is hardly narrower than the prior.
+    """
     posterior = parts.recalibration.posterior
     mean, sd = posterior.moments("slope")
     of_prior = posterior.prior.slope_sd**-2 if posterior.prior.kind == "normal" else 0.0
-    precision = max(sd**-2 - of_prior, 1e-6)
+    if hasattr(posterior, "parts") or sd**-2 - of_prior < LEAST_INFORMATION * of_prior:
+        return mean, sd
+    precision = sd**-2 - of_prior
     return (mean * sd**-2 - of_prior) / precision, precision**-0.5
 
 

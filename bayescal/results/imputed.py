@@ -213,8 +213,12 @@ def excess(means: Floats, variance: Floats | float) -> Floats:
 
 def averaged(values: Sequence[Any]) -> Any:
     """Return the mean over the imputations, or whether any is true; of None, None."""
-    if isinstance(values[0], dict):
-        return {key: averaged([each[key] for each in values]) for key in values[0]}
+    if isinstance(values[0], dict):  # a share that some lack is 0 there
+        keys = dict.fromkeys(key for each in values for key in each)
+        nothing: dict[str, Any] = {
+            key: {} if isinstance(next(e[key] for e in values if key in e), dict) else 0.0 for key in keys
+        }
+        return {key: averaged([each.get(key, nothing[key]) for each in values]) for key in keys}
     if values[0] is None:
         return None
     array = np.asarray(values)
@@ -247,5 +251,12 @@ def of_imputations(verb: Callable[..., Any], mix: Callable[..., Any], sets: Sequ
     first = results[0]
     if not isinstance(first, OfGroups):
         return mix(results)
-    groups = {label: mix([each.groups[label] for each in results]) for label in first.groups}
-    return replace(first, groups=groups, overall=mix([each.overall for each in results]))
+    in_all = [label for label in first.groups if all(label in each.groups for each in results)]
+    groups = {label: mix([each.groups[label] for each in results]) for label in in_all}
+    changed: dict[str, Any] = {"groups": groups, "overall": mix([each.overall for each in results])}
+    if hasattr(first, "without"):
+        lost = {
+            label: f"imputation {j}: {why}" for j, each in enumerate(results) for label, why in each.without.items()
+        }
+        changed["without"] = lost
+    return replace(first, **changed)

@@ -57,6 +57,10 @@ class HorizonThresholds(ThresholdCounts):
     def _plus(self, other: ThresholdCounts) -> "HorizonThresholds":
         raise TypeError("counts at one horizon cannot be added, because curves of all rows do not follow from parts.")
 
+    def at(self, thresholds: Any) -> "HorizonThresholds":
+        """Refuse to merge cells, which would lose the strata."""
+        raise TypeError("counts at one horizon keep their thresholds: pass others to `survival.net_benefit`.")
+
     @property
     def strata(self) -> tuple[Ints, Floats]:
         """Stratum of each joint cell, and effective rows of each stratum."""

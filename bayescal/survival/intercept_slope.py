@@ -28,12 +28,13 @@ class HorizonLogits(LogitCounts):
 
     `binned` has the rows with known outcome, whose weights are effective numbers of uncensored rows; `rows`, shape
     (n_bins,), are effective numbers of all rows, `whole` is the number of all rows and `n_censored` that of rows with
-    unknown outcome.
+    unknown outcome; `has_weights` states whether rows had weights.
     """
 
     rows: Floats
     whole: int
     n_censored: int
+    has_weights: bool
 
     @classmethod
     def of_rows(cls, rows: SurvivalRows, horizon: float) -> "HorizonLogits":
@@ -47,7 +48,9 @@ class HorizonLogits(LogitCounts):
         binned = replace(binned, weight_sq=binned.weight.sum(axis=0))
         weight = np.ones(len(rows)) if rows.weight is None else rows.weight
         every = known.rate * sums_at(bin_index(rows.risk, bins), weight, len(bins))
-        return cls(binned, rows=every, whole=len(rows), n_censored=known.n_censored)
+        return cls(
+            binned, rows=every, whole=len(rows), n_censored=known.n_censored, has_weights=rows.weight is not None
+        )
 
     def _plus(self, other: LogitCounts) -> "HorizonLogits":
         raise TypeError("counts at one horizon cannot be added, because curves of all rows do not follow from parts.")
@@ -56,6 +59,11 @@ class HorizonLogits(LogitCounts):
     def n_rows(self) -> int:
         """Number of all rows."""
         return self.whole
+
+    @property
+    def weighted(self) -> bool:
+        """Whether rows had weights of their own, besides those that stand for censored rows."""
+        return self.has_weights
 
     @property
     def mass(self) -> Floats:
@@ -167,6 +175,8 @@ def recalibration(
     try:
         base = recalibration_counts(counts, prior=prior, draws=draws, rng=rng)
     except ValueError as problem:
-        raise ValueError(str(problem).replace("`y_prob`", "`risk`")) from problem
+        instead = "survival.evaluate(time, event, risk, horizon=...).observed_expected"
+        text = str(problem).replace("evaluate(y_true, y_prob).signed_error", instead)
+        raise ValueError(text.replace("`y_prob`", "`risk`")) from problem
     values = {field.name: getattr(base, field.name) for field in fields(base)}
     return SurvivalRecalibration(**(values | {"floor": distance}), horizon=at)

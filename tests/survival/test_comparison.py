@@ -55,13 +55,24 @@ def test_margins_are_those_of_each_model_alone():
 
 
 def test_ratios_have_common_observed_events():
-    """The mean ratio of each model is the mean number of events of all models, divided by its own expected number."""
+    """The mean ratio of each model is its observed one, times the mean number of events of all models, by its own."""
     time, event, risks = simulated(800)
     found = bc.compare_survival(time, event, risks, horizon=1, rng=5, draws=300)
     counts = [found[name].counts for name in risks]
-    events = np.mean([np.nansum(each.share * each.accuracy) for each in counts])
-    expected = np.array([np.mean(risk) for risk in risks.values()])
-    np.testing.assert_allclose(found.observed_expected.values.mean(axis=0), events / expected)
+    events = np.array([np.nansum(each.share * each.accuracy) for each in counts])
+    observed = []
+    for each in counts:
+        kept = each.followed & each.occupied
+        observed.append(each.share[kept] @ each.accuracy[kept] / (each.share[kept] @ each.mean_confidence[kept]))
+    expected = np.array(observed) * events.mean() / events
+    np.testing.assert_allclose(found.observed_expected.values.mean(axis=0), expected)
+
+
+def test_no_events_keep_the_uncertainty_of_ratios():
+    rng = np.random.default_rng(1)
+    time, risk = rng.uniform(0, 2, 200), rng.uniform(0, 0.02, 200)
+    found = bc.survival.compare(time, np.zeros(200), {"a": risk, "b": risk / 2}, horizon=1, draws=400, rng=1)
+    np.testing.assert_array_equal(np.sort(found.observed_expected.values[:, 0]), np.sort(found["a"].observed_expected))
 
 
 def test_clusters_of_one_row_change_nothing_and_copies_count_once():

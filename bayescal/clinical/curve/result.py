@@ -402,7 +402,9 @@ def curve_of(
     against = float(steps.deviation[steps.score == 0].sum() - steps.deviation[steps.score == 1].sum())
     against = against / float(steps.weight.sum()) if steps.weighted else against
     knots = scores_as_knots(steps) if logistic else merge_to_knots(steps, wanted)
-    within = against > 0 and _contradicted_within(knots, against if steps.weighted else against / effective)
+    within = against > 0 and _contradicted_within(
+        knots, against if steps.weighted else against / float(steps.weight.sum())
+    )
     make: Callable[..., CurvePosterior] = LogisticCurvePosterior if logistic else curve_posterior
     exact = _checks.fraction("prior_exact", exact, or_zero=True)
     posterior = make(knots, prior_exact=exact, contradicted=against > 0, within=within)
@@ -428,7 +430,7 @@ def _require_rows(name: str, n_rows: int) -> None:
 
 def _about_few_rows(posterior: CurvePosterior) -> list[str]:
     """State the shape of a logistic curve, and that outcomes are separated."""
-    effective = " effective" * posterior.counts.weighted
+    effective = " effective" * (posterior.counts.effective_rows < posterior.counts.n_rows - ROUNDING)
     missing = max(int(np.ceil(LEAST_ROWS - posterior.counts.effective_rows - ROUNDING)), 1)
     shape = (
         f"With fewer than {LEAST_ROWS}{effective} rows the curve is logistic: an intercept and a slope determine it, "

@@ -24,7 +24,7 @@ from bayescal.results.imputed import of_imputations
 from bayescal.results.of_groups import of_each_group
 from bayescal.stats.clusters import require_several
 from bayescal.stats.contract import require_kind, total_of
-from bayescal.stats.sums import sums_at
+from bayescal.stats.sums import effective_number, sums_at
 
 MOST_LEVERAGE = 0.9  #: Largest share of the information of a cluster whose score is corrected for its own influence.
 TAIL = 0.975  #: Probability at which the Normal and the t distribution have the same quantile.
@@ -235,7 +235,7 @@ def _one(prior: Any, floor: float | None, draws: int, seeds: list[int], counts: 
     _require_counts(counts, "counts")
     kept = counts if floor is None else counts.floored(floor)
     if kept.clusters is not None:
-        require_several(kept.clusters.number, kept.n_rows)
+        require_several(len(np.unique(kept.in_clusters[0])), kept.n_rows)
     posterior = in_clusters(recalibration_posterior(kept, prior=prior))
     seed, for_large = seeds
     return Recalibration(kept, posterior, posterior.sample(draws, rng=seed), for_large, floor)
@@ -261,8 +261,7 @@ def in_clusters(posterior: RecalibrationPosterior) -> RecalibrationPosterior:
     A is upper triangular, so that the grid of (t, b) becomes another grid, whose t is the line at another logit.
     """
     counts = posterior.counts
-    clusters = counts.clusters if isinstance(counts, LogitCounts) else None
-    if clusters is None:
+    if not isinstance(counts, LogitCounts) or counts.clusters is None:
         return posterior
     mass = np.exp(posterior.log_mass)
     of_t, of_b = mass.sum(axis=1), mass.sum(axis=0)
@@ -275,21 +274,40 @@ def in_clusters(posterior: RecalibrationPosterior) -> RecalibrationPosterior:
     root = _upper(covariance)
     back = np.linalg.inv(root)
     values, vectors = np.linalg.eigh(back @ covariance @ meat @ covariance @ back.T)
-    degrees = max(clusters.effective_number - 1, 1.0)
+    cluster, _, _, weight = counts.in_clusters
+    of_cluster = np.bincount(cluster, weight)
+    degrees = max(effective_number(of_cluster, of_cluster @ of_cluster) - 1, 1.0)
     quantiles = float(stdtrit(degrees, TAIL) / stdtrit(np.inf, TAIL))
     wider = quantiles**2 * (vectors * np.maximum(values, 1.0)) @ vectors.T
     to = root @ _upper(wider) @ back
     exact = mean + np.linalg.solve(to, np.array([posterior.lever, 1.0]) - mean)
     moved = to[0, 1] / to[1, 1]
+    lever, t, b = posterior.lever - moved, mean[0] - moved * mean[1] + to[0, 0] * dt, mean[1] + to[1, 1] * db
+    # the prior stays where it is
+    log_mass = posterior.log_mass + _log_prior(posterior, t, b, lever)
+    log_mass -= _log_prior(posterior, posterior.t, posterior.b, posterior.lever)
+    total = float(np.logaddexp.reduce(log_mass, axis=None))
     return replace(
         posterior,
-        lever=posterior.lever - moved,
-        t=mean[0] - moved * mean[1] + to[0, 0] * dt,
-        b=mean[1] + to[1, 1] * db,
-        log_evidence=posterior.log_evidence + float(np.log(to[0, 0] * to[1, 1])),
+        lever=lever,
+        t=t,
+        b=b,
+        log_mass=log_mass - total,
+        log_evidence=posterior.log_evidence + float(np.log(to[0, 0] * to[1, 1])) + total,
         exact=(float(exact[0] - exact[1] * posterior.lever), float(exact[1])),
         wider=(float(np.hypot(*(back @ to @ root)[0])), float(to[1, 1])),
     )
+
+
+def _log_prior(posterior: RecalibrationPosterior, t: Floats, b: Floats, lever: float) -> Floats:
+    """Return the log of the prior on a grid, up to a constant; 0 if it is not Normal."""
+    prior, counts = posterior.prior, posterior.counts
+    if prior.kind != "normal":
+        return np.zeros((len(t), len(b)))
+    stated = counts.n * expit(counts.logit) * expit(-counts.logit)
+    centre = float(stated @ counts.logit / stated.sum())
+    shift = t[:, None] + b * (centre - lever) - centre
+    return np.asarray(-0.5 * ((shift / prior.shift_sd) ** 2 + ((b - 1) / prior.slope_sd) ** 2))
 
 
 def _scores(posterior: RecalibrationPosterior, mean: Floats, covariance: Floats) -> Floats:

@@ -291,7 +291,7 @@ class LogitCounts(Sums):
         if self.clusters is None or self.clusters.number < 2:
             return self.n
         cluster, place, _, weight = self.in_clusters
-        p, number = expit(self.logit), self.clusters.number
+        p, number = expit(self.logit), int(cluster.max()) + 1
         gap = p - self.n @ p / self.n.sum()
         of_cluster = sums_at(cluster, weight * gap[place], number)
         alone = self.n @ gap**2
@@ -300,13 +300,17 @@ class LogitCounts(Sums):
 
     @property
     def in_clusters(self) -> tuple[Ints, Ints, Ints, Floats]:
-        """Cluster, position of the cell, outcome and effective rows of each entry of the clusters, for `n` and `k`."""
+        """Cluster, position of the cell, outcome and effective rows of each entry of the clusters, for `n` and `k`.
+
+        Clusters that have no rows strictly between 0 and 1 are not counted.
+        """
         assert self.clusters is not None
         inside = self._inside
         kept = inside[self.clusters.cells[:, 0]]
         cell, outcome = self.clusters.cells[kept].T
         weight = self._scale * self.clusters.weight[kept]
-        return self.clusters.cluster[kept], (np.cumsum(inside) - 1)[cell], outcome, weight
+        cluster = np.unique(self.clusters.cluster[kept], return_inverse=True)[1]
+        return cluster, (np.cumsum(inside) - 1)[cell], outcome, weight
 
     @property
     def k(self) -> Floats:

@@ -71,8 +71,8 @@ class NewCentre(_presented.Presented):
     --------
     >>> rows = simulate(4000, population="flat", curve="temperature", strength=1.5, rng=1)
     >>> by_site = bc.clinical.recalibration(rows.outcome, rows.confidence, by=np.arange(4000) % 8, rng=1)
-    >>> [round(end, 1) for end in by_site.new_centre().new["slope"].interval()]
-    [0.5, 0.9]
+    >>> [round(end, 2) for end in by_site.new_centre().new["slope"].interval()]
+    [0.44, 0.78]
     """
 
     centres: tuple[Any, ...]
@@ -192,6 +192,11 @@ def lever_of(counts: LogitCounts | Logits) -> float:
 
 def new_centre_of(groups: Mapping[Any, Any], overall: Any, name: str, rng: Any, auc: list[Floats]) -> NewCentre:
     """Compute the result from recalibrations of the centres and of all rows, and draws of logits of AUCs, if any."""
+    if any(hasattr(each, "imputations") for each in groups.values()):
+        raise ValueError(
+            "`new_centre` takes one imputation: call `recalibration` with the predictions of each one, and join the "
+            "draws of `result.new_centre().new`."
+        )
     if len(groups) < FEWEST_CENTRES:
         raise ValueError(
             f"`new_centre` needs at least {FEWEST_CENTRES} centres, which show how much centres differ; there are "
