@@ -49,7 +49,7 @@ def calibration_curve(
         result is then also `Imputed`. So may `y_true`, if outcomes were imputed.
     cluster : array-like, shape (n_rows,), optional
         Cluster of each row, such as the patient or the hospital, if outcomes of one cluster may depend on each other.
-        Rows then count less, by the design effect of the mean residual.
+        Rows then count less, by the design effect of the mean residual, which does not see different slopes.
     prior_exact : float, default 0.1
         Prior probability of exact calibration in the draws, in [0, 1). With 0, few intervals of the ICI contain 0, even
         if the classifier is calibrated.
