@@ -37,9 +37,9 @@ class KnownRows:
     @classmethod
     def of_rows(cls, rows: SurvivalRows, horizon: float, risk: Floats) -> "KnownRows":
         """Weight rows in strata of equal mass of a risk, by which censoring may differ."""
-        n_rows = len(rows) if rows.weight is None else np.count_nonzero(rows.weight)
-        n_strata = int(np.clip(n_rows // ROWS_PER_STRATUM, 1, MOST_STRATA))
-        strata = make_bins(n_strata, binning="equal-mass", confidence=risk, weights=rows.weight)
+        kept = risk if rows.weight is None else risk[rows.weight > 0]
+        n_strata = int(np.clip(len(kept) // ROWS_PER_STRATUM, 1, MOST_STRATA))
+        strata = make_bins(n_strata, binning="equal-mass", confidence=kept)
         scored = replace(rows, risk=risk)
         while True:
             at = HorizonRows.of_rows(scored, horizon, strata)

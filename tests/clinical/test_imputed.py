@@ -6,6 +6,7 @@ from matplotlib.figure import Figure
 from scipy.special import expit, logit
 
 import bayescal as bc
+from bayescal.clinical.subgroups import _without_prior
 from bayescal.results.imputed import Imputed
 
 RNG = np.random.default_rng(7)
@@ -156,3 +157,40 @@ def test_text_document_and_page(summary):
     page = summary.to_html()
     assert "5 imputations" in page
     assert "Calibration curve" in page
+
+
+def test_groups_of_imputations():
+    """Pooled slopes are near those alone; no model of a single imputation stands for all of them."""
+    site = np.arange(N) % 4
+    risks = [P[0], expit(0.3 * logit(P[1])), expit(2 * logit(P[2]))]
+    by = bc.clinical.summary(Y, risks, by=site, draws=300, rng=1)
+    alone, pooled = by.draws("slope"), by.draws("slope", pooled=True)
+    for label in by:
+        assert abs(pooled[label].mean() - alone[label].mean()) < 2 * alone[label].sd()
+        parts = by[label].parts["model"]
+        assert _without_prior(parts) == parts.recalibration.posterior.moments("slope")  # also of the variance between
+    assert by.draws("ece", pooled=True) == {}
+    assert "3 imputations. Share of the variance" in " ".join(str(by).split())
+    for result in (by, bc.clinical.recalibration(Y, risks, by=site, draws=300, rng=1)):
+        with pytest.raises(ValueError, match=r"`new_centre` takes one imputation"):
+            result.new_centre()
+
+
+def test_a_group_that_one_imputation_cannot_summarise_is_named():
+    site = np.where(np.arange(N) < 6, "few", "many")
+    equal = [np.where(site == "few", 0.3, P[0]), P[1]]
+    for risks, place in ((equal, 0), (equal[::-1], 1)):
+        by = bc.clinical.summary(Y, risks, by=site, draws=60, rng=1)
+        assert list(by) == ["many"]
+        assert by.without["few"].startswith(f"imputation {place}: 6 rows")
+
+
+def test_a_curve_may_be_logistic_in_one_imputation_only():
+    """Outcomes of clusters: with one set of outcomes the rows are worth less than 100 independent ones."""
+    cluster = np.repeat(np.arange(65), 2)
+    p = np.random.default_rng(1).uniform(0.1, 0.9, 130)
+    apart = (np.random.default_rng(2).random(130) < p).astype(int)
+    together = np.repeat(apart[::2], 2)
+    curve = bc.clinical.calibration_curve([apart, together], p, cluster=cluster, draws=60, rng=1)
+    assert len({each.posterior.logistic for each in curve.imputations}) == 2
+    assert sum(curve.probabilities.values()) == pytest.approx(1)

@@ -136,3 +136,12 @@ def test_a_horizon_that_only_rows_without_weight_reach_is_refused():
         bc.survival.net_benefit(
             np.append(time, 99.0), np.append(event, 0), np.append(risk, 0.5), horizon=50, weights=[1.0] * 100 + [0.0]
         )
+
+
+def test_counts_at_a_horizon_keep_their_thresholds():
+    """Merged cells would lose the strata, and with them the effective numbers of rows."""
+    rng = np.random.default_rng(1)
+    risk, time = rng.random(300), rng.exponential(1.0, 300)
+    curve = bc.survival.net_benefit(time, rng.random(300) < 0.6, risk, [0.2, 0.5, 0.7], horizon=0.8, draws=50, rng=1)
+    with pytest.raises(TypeError, match="keep their thresholds"):
+        curve.counts.at([0.2, 0.5])

@@ -1,5 +1,7 @@
 """Calibration intercept and slope at a horizon."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from censored_rows import simulated
@@ -75,3 +77,29 @@ def test_refusals_name_the_risk():
         bc.survival.recalibration(time, event, np.full(100, 0.3), horizon=0.5)
     with pytest.raises(ValueError, match="`floor`"):
         bc.survival.recalibration(time, event, risk, horizon=0.5, floor=0.7)
+
+
+def test_rows_of_weight_zero_change_nothing():
+    """Also in decision curves: strata are those of the rows of positive weight."""
+    time, event, risk, _ = too_extreme(600, 5)
+    weights = np.random.default_rng(1).choice([0.0, 1.0, 2.0], 600)
+    kept = weights > 0
+    for verb in (bc.survival.recalibration, partial(bc.survival.net_benefit, thresholds=[0.2, 0.5])):
+        whole = verb(time, event, risk, weights=weights, horizon=0.8, draws=200, rng=1)
+        part = verb(time[kept], event[kept], risk[kept], weights=weights[kept], horizon=0.8, draws=200, rng=1)
+        for name in ("mean", "sd", "low", "high"):
+            values = [[row[name] for row in each.table()] for each in (whole, part)]
+            np.testing.assert_allclose(*values, rtol=1e-9, err_msg=name)
+
+
+def test_weights_are_named_only_if_there_are_any():
+    time, event, risk, _ = too_extreme(300, 6)
+    plain = bc.survival.recalibration(time, event, risk, horizon=0.8, draws=50, rng=1)
+    weighted = bc.survival.recalibration(time, event, risk, weights=1 + risk, horizon=0.8, draws=50, rng=1)
+    assert ("weighted" in plain.spec, "weighted" in weighted.spec) == (False, True)
+
+
+def test_equal_risks_lead_to_a_measure_of_censored_rows():
+    time, event, risk, _ = too_extreme(300, 7)
+    with pytest.raises(ValueError, match=r"`risk` must have .* use `survival\.evaluate\(.*\)\.observed_expected`"):
+        bc.survival.recalibration(time, event, np.full_like(risk, 0.3), horizon=0.8)

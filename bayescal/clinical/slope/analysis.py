@@ -14,7 +14,7 @@ from bayescal._invalid import quoted
 from bayescal._meant import public
 from bayescal.clinical.imputed import mixed_recalibration
 from bayescal.clinical.slope.counts import LogitCounts
-from bayescal.clinical.slope.posterior import WEAK, RecalibrationPosterior, recalibration_posterior
+from bayescal.clinical.slope.posterior import WEAK, RecalibrationPosterior, lever_of, recalibration_posterior
 from bayescal.clinical.slope.result import GroupedRecalibration, Recalibration
 from bayescal.data.frames import same_rows, to_array
 from bayescal.data.groups import UNNAMED, Clusters, Groups
@@ -253,10 +253,11 @@ def in_clusters(posterior: RecalibrationPosterior) -> RecalibrationPosterior:
     r"""Widen the posterior of intercept and slope, if its counts have clusters.
 
     The likelihood L of independent rows becomes :math:`L(\bar\theta + A^{-1} (\theta - \bar\theta))` (Chandler and Bate
-    2007), so that the covariance S of the posterior becomes V. V is the sandwich estimate :math:`S \sum_c s_c s_c' S`
-    of the scores of clusters, each multiplied by :math:`(I - H_c S)^{-1}` with the information :math:`H_c` of its rows,
-    which is nearly a jackknife over clusters, times the squared ratio of t and Normal quantiles with one degree of
-    freedom less than there are (effective) clusters. No direction is narrower than that of independent rows.
+    2007), with the posterior mean :math:`\bar\theta`, and the prior stays. Without a prior, the covariance S of the
+    posterior becomes V. V is the sandwich estimate :math:`S \sum_c s_c s_c' S` of the scores of clusters, times the
+    squared ratio of t and Normal quantiles with one degree of freedom less than there are (effective) clusters. Each
+    score is multiplied by :math:`(I - H_c S)^{-1}` with the information :math:`H_c` of its rows, which is nearly a
+    jackknife over clusters. No direction is narrower than that of independent rows.
 
     A is upper triangular, so that the grid of (t, b) becomes another grid, whose t is the line at another logit.
     """
@@ -301,11 +302,9 @@ def in_clusters(posterior: RecalibrationPosterior) -> RecalibrationPosterior:
 
 def _log_prior(posterior: RecalibrationPosterior, t: Floats, b: Floats, lever: float) -> Floats:
     """Return the log of the prior on a grid, up to a constant; 0 if it is not Normal."""
-    prior, counts = posterior.prior, posterior.counts
+    prior, centre = posterior.prior, lever_of(posterior.counts)
     if prior.kind != "normal":
         return np.zeros((len(t), len(b)))
-    stated = counts.n * expit(counts.logit) * expit(-counts.logit)
-    centre = float(stated @ counts.logit / stated.sum())
     shift = t[:, None] + b * (centre - lever) - centre
     return np.asarray(-0.5 * ((shift / prior.shift_sd) ** 2 + ((b - 1) / prior.slope_sd) ** 2))
 

@@ -12,7 +12,7 @@ from bayescal import _checks, _presented, _render
 from bayescal._arrays import Floats
 from bayescal._meant import public
 from bayescal.clinical.slope.counts import LogitCounts
-from bayescal.clinical.slope.posterior import Logits, RecalibrationPosterior
+from bayescal.clinical.slope.posterior import RecalibrationPosterior, lever_of
 from bayescal.data.columns import column
 from bayescal.data.frames import to_array
 from bayescal.draws import Draws
@@ -182,12 +182,6 @@ def _moved(mean: Floats, covariance: Floats, distance: float) -> tuple[Floats, F
     to = np.array([[1.0, distance], [0.0, 1.0]])
     precision = np.linalg.inv(to @ covariance @ to.T)
     return precision, precision @ to @ mean
-
-
-def lever_of(counts: LogitCounts | Logits) -> float:
-    """Return the mean logit, weighted by p (1 - p)."""
-    weight = counts.n * expit(counts.logit) * expit(-counts.logit)
-    return float(weight @ counts.logit / weight.sum())
 
 
 def new_centre_of(groups: Mapping[Any, Any], overall: Any, name: str, rng: Any, auc: list[Floats]) -> NewCentre:

@@ -92,6 +92,12 @@ class RecalibrationPrior:
         return f"prior shift ~ Normal(0, {self.shift_sd:g}), slope ~ Normal(1, {self.slope_sd:g})"
 
 
+def lever_of(counts: LogitCounts | Logits) -> float:
+    """Return the mean logit, weighted by p (1 - p): the prior of the shift holds there."""
+    weight = counts.n * expit(counts.logit) * expit(-counts.logit)
+    return float(weight @ counts.logit / weight.sum())
+
+
 def in_the_large(counts: LogitCounts | Logits, lines: Floats, *, rng: Generator) -> Floats:
     r"""Draw the calibration in the large: the shift of the logits after which the mean probability is the event rate.
 
@@ -317,8 +323,7 @@ class _Density:
     def of(cls, counts: LogitCounts | Logits, prior: RecalibrationPrior) -> "_Density":
         """Find the mode, and the lever that makes t and b uncorrelated there."""
         x, n, k = counts.logit, counts.n, counts.k
-        stated = n * expit(x) * expit(-x)
-        prior_lever = float((stated @ x) / stated.sum())
+        prior_lever = lever_of(counts)
         lever, mode, sds = _mode(x, n, k, prior, prior_lever)
         return cls(x, n, k, prior, prior_lever, lever, mode, sds)
 

@@ -168,3 +168,78 @@ def test_all_parts_of_a_summary_have_clusters():
     assert groups.draws("ece", pooled=True) == {}
     assert np.isnan(groups.differences("ece")[0]["pooled_mean"])
     assert np.isfinite(groups.differences("slope")[0]["pooled_mean"])
+
+
+@pytest.mark.parametrize("n_clusters", [2, 8])
+def test_the_prior_stays_where_it_is(n_clusters):
+    """Moments and Bayes factor by quadrature of the widened likelihood times the prior, on another grid."""
+    y, p, cluster = simulated(n_clusters=n_clusters, size=20)
+    alone, rc = (bc.clinical.recalibration(y, p, cluster=c, draws=100, rng=1) for c in (None, cluster))
+    posterior = alone.posterior
+    mass = np.exp(posterior.log_mass)
+    mean = np.array([mass.sum(axis=1) @ posterior.t, mass.sum(axis=0) @ posterior.b])
+    dt, db = posterior.t - mean[0], posterior.b - mean[1]
+    sds = np.sqrt([mass.sum(axis=1) @ dt**2, mass.sum(axis=0) @ db**2])
+    # the factor of the slope is that of the last coordinate; the mixed element follows from the new lever
+    first = (rc.posterior.t[1] - rc.posterior.t[0]) / (posterior.t[1] - posterior.t[0])
+    last = rc.posterior.wider[1]
+    to = np.array([[first, (posterior.lever - rc.posterior.lever) * last], [0.0, last]])
+    t, b = np.meshgrid(*(m + np.linspace(-40, 40, 801) * sd for m, sd in zip(mean, sds, strict=True)), indexing="ij")
+    t0, b0 = mean[:, None, None] + np.einsum("ij,jkl->ikl", np.linalg.inv(to), np.array([t - mean[0], b - mean[1]]))
+    x = logit(p)
+    weight = p * (1 - p)
+    centre = weight @ x / weight.sum()
+    log = np.zeros_like(t)
+    for outcome, at in zip(y, x, strict=True):
+        line = t0 + b0 * (at - posterior.lever)
+        log += outcome * line - np.logaddexp(0, line)
+    log += stats.norm.logpdf(t + b * (centre - posterior.lever) - centre, 0, 2.5) + stats.norm.logpdf(b, 1, 1)
+    share = np.exp(log - log.max())
+    area = (t[1, 0] - t[0, 0]) * (b[0, 1] - b[0, 0])
+    evidence = log.max() + np.log(share.sum() * area)
+    share /= share.sum()
+    slope = (share * b).sum()
+    assert rc.posterior.moments("slope") == pytest.approx((slope, ((share * (b - slope) ** 2).sum()) ** 0.5), rel=0.02)
+    at = np.linalg.solve(to, np.array([posterior.lever, 1.0]) - mean) + mean
+    line = at[0] + at[1] * (x - posterior.lever)
+    assert rc.log_bayes_factor == pytest.approx((y * line - np.logaddexp(0, line)).sum() - evidence, abs=0.05)
+    assert rc.posterior.moments("slope")[1] < 1.05  # that of the prior is 1
+
+
+def test_clusters_without_a_logit_do_not_count():
+    """40 clusters of rows at exactly 0 change nothing, and a single other cluster is refused."""
+    y, p, cluster = simulated(n_clusters=6)
+    more = np.append(y, np.zeros(40, int)), np.append(p, np.zeros(40)), np.append(cluster, -1 - np.arange(40))
+    one = bc.clinical.recalibration(y, p, cluster=cluster, rng=1)
+    other = bc.clinical.recalibration(more[0], more[1], cluster=more[2], rng=1)
+    assert other.exact_interval("slope") == pytest.approx(one.exact_interval("slope"), rel=1e-6)
+    with pytest.raises(ValueError, match="at least two clusters"):
+        bc.clinical.recalibration(more[0], more[1], cluster=(more[2] < 0).astype(int), rng=1)
+
+
+def test_copies_of_rows_that_contradict_their_score_count_once():
+    rng = np.random.default_rng(2)
+    p = np.append(rng.uniform(0.05, 0.95, 360), np.zeros(40))
+    y = (rng.random(400) < p).astype(int)
+    y[-3:] = 1
+    one = bc.clinical.calibration_curve(y, p, draws=100, rng=1)
+    copies = [np.repeat(each, 4) for each in (y, p, np.arange(400))]
+    four = bc.clinical.calibration_curve(copies[0], copies[1], cluster=copies[2], draws=100, rng=1)
+    assert four.posterior.within == one.posterior.within
+    assert four.probabilities["exact"] == pytest.approx(one.probabilities["exact"], abs=0.1)
+
+
+def test_few_effective_rows_are_named_as_such():
+    y, p, _ = simulated(n_clusters=30, size=2)
+    copies = [np.repeat(each, 8) for each in (y, p, np.arange(60))]
+    text = " ".join(bc.clinical.calibration_curve(copies[0], copies[1], cluster=copies[2], draws=50, rng=1).remarks)
+    assert "With fewer than 100 effective rows the curve is logistic" in text
+
+
+def test_pooled_slopes_of_groups_in_clusters_stay_near_their_own():
+    """Six groups of 40 rows in 4 clusters: posteriors are hardly narrower than the prior, which is not divided out."""
+    y, p, cluster = simulated(n_clusters=24, size=10, shift=0.9, slope=0.5)
+    by = bc.clinical.summary(y, p, by=cluster % 6, cluster=cluster, draws=300, rng=1)
+    pooled = [each.mean() for each in by.draws("slope", pooled=True).values()]
+    alone = [each.recalibration.slope.mean() for each in by.values()]
+    assert min(alone) - 0.5 < min(pooled) <= max(pooled) < max(alone) + 0.5
