@@ -140,9 +140,16 @@ def recalibration(
         label: LogitCounts.from_predictions(part, clusters=part_of)
         for label, part, part_of in zip(groups.labels, groups.split(rows), within, strict=True)
     }
-    result = recalibration_counts(counts, name=groups.name, **options)
     if clusters is None:
-        return result
+        return recalibration_counts(counts, name=groups.name, **options)
+    alone = [label for label, part_of in zip(groups.labels, within, strict=True) if part_of and len(part_of) < 2]
+    if alone:
+        raise ValueError(
+            f"`cluster` must hold at least two clusters in each group; {len(alone)} of {len(groups)} groups have one, "
+            f"first {alone[0]!r}. If the groups are the clusters, leave out `cluster`, and `.new_centre()` of the "
+            "result predicts another one; for all rows together, leave out `by`."
+        )
+    result = recalibration_counts(counts, name=groups.name, **options)
     whole = recalibration_counts(LogitCounts.from_predictions(rows, clusters=clusters), **options)
     return replace(result, overall=whole)
 

@@ -137,6 +137,15 @@ def test_a_single_cluster_is_refused():
             call(y, p, cluster=cluster[1:], draws=50, rng=1)
 
 
+def test_groups_that_are_clusters_lead_to_a_new_centre():
+    y, p, cluster = simulated(n_clusters=6)
+    said = (
+        r"6 of 6 groups have one, first 0\. If the groups are the clusters, leave out `cluster`, and `\.new_centre\(\)`"
+    )
+    with pytest.raises(ValueError, match=said):
+        bc.clinical.recalibration(y, p, by=cluster, cluster=cluster)
+
+
 def test_the_curve_has_the_design_effect_of_the_mean_residual():
     """Copies of rows have nearly the interval of the rows themselves, and a remark states the effect."""
     y, p, _ = simulated(n_clusters=40, shift=0.0, slope=0.0)
