@@ -251,6 +251,8 @@ TABLE = (
           f"{PLAN}, prob=0.9)", of="Plan"),
     Meant(PROBS, "The probability that intervals are as narrow as planned for is", ("prob=0.95",),
           "bayescal.planning.checks_needed(evaluation, rows=100, prob=0.9)", of="CheckPlan"),
+    Meant(PROBS, "The probability that intervals are as narrow as planned for is", ("prob=0.95",),
+          "bayescal.planning.validation(prevalence=0.1, auc=0.8, width={'auc': 0.1}, prob=0.9)", of="ValidationPlan"),
     Meant(PROBS, "The probability of an interval is given to the result:", ("prob=0.95",), "result.ece.interval(0.9)` "
           "or `result.interval(prob=0.9)` or `result.table(prob=0.9)` or `result.band(prob=0.9)"),
     # --- quantities

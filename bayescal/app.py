@@ -47,10 +47,11 @@ def _bayescal(
 
 
 def _of_topics() -> Iterator[Command]:
-    """Commands of the topics that have one, in alphabetical order of the topics."""
+    """Commands of the topics, in alphabetical order of the topics."""
     for topic in MODULES:
         if Path(__file__).with_name(topic).joinpath("command.py").is_file():
-            yield import_module(f"bayescal.{topic}.command").COMMAND
+            module = import_module(f"bayescal.{topic}.command")
+            yield from (module.COMMAND, *getattr(module, "FURTHER", ()))
 
 
 for _each in (*COMMANDS, *_of_topics(), verify.COMMAND):

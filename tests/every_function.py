@@ -209,6 +209,9 @@ CALLS = {
     "checks_needed": lambda r: bc.planning.checks_needed(
         bc.labels.judged(*partly(r, 10), judge=np.tile(graded(r), 10), **FAST), rows=5
     ),
+    "validation": lambda r: bc.planning.validation(
+        prevalence=float(np.clip(r.y.mean(), 0.1, 0.9)), auc=0.7, width={"auc": 0.2}, simulations=50, rng=1
+    ),
     "judged_counts": lambda r: bc.labels.judged_counts(
         bc.labels.JudgedCounts.from_arrays(*partly(r, 10), judge=np.tile(graded(r), 10)), **FAST
     ),

@@ -103,6 +103,7 @@ RESULTS = {
     "SurvivalComparison": bc.survival.compare(TIMES, Y, MODELS, horizon=5, **FAST),
     "Plan": bc.planning.labels_needed(COUNTS, width=0.2, simulations=40, draws=100, rng=1),
     "CheckPlan": bc.planning.checks_needed(JUDGED, rows=20),
+    "ValidationPlan": bc.planning.validation(prevalence=0.3, auc=0.8, width={"auc": 0.1}, simulations=50, rng=1),
     "LogisticRecalibration": bc.LogisticRecalibration().fit(P, Y),
 }
 PAIRS = {("a", "b"): bc.PairedCounts.from_arrays(Y, P, Y, P**1.2)}
@@ -200,6 +201,7 @@ NEEDED = {
     "shift.covariate": {"weights": 1 + P}, "labels.judged": {"judge": Y},
     "labels.partly_observed": {"missing": "score"}, "labels.compare_judged": {"judge": Y},
     "planning.labels_needed": {"width": 0.1}, "planning.checks_needed": {"rows": 10},
+    "planning.validation": {"prevalence": 0.3, "auc": 0.8, "width": {"auc": 0.1}, "simulations": 50},
 }  # fmt: skip
 
 
@@ -529,10 +531,19 @@ STATISTICS = (
     "samples",
 )
 OF_OTHERS = (*STATISTICS, "pvalue", "p_value", "p_values", "rhat", "ess", "to_pandas", "to_dataframe", "to_csv", "plot")
+#: Results whose `prob` is an argument of the function that makes them.
+PLANS = ("CheckPlan", "Plan", "ValidationPlan", "ConfidenceSequence")
 #: Results without draws of one quantity.
 WITHOUT_DRAWS = (
     *("CalibrationTests", "DistributionTests", "CorpDecomposition", "Evidence", "MurphyDecomposition", "Plan"),
-    *("CheckPlan", "SubpopulationScreen", "WeightReport", "ConfidenceSequence", "LogisticRecalibration"),
+    *(
+        "CheckPlan",
+        "ValidationPlan",
+        "SubpopulationScreen",
+        "WeightReport",
+        "ConfidenceSequence",
+        "LogisticRecalibration",
+    ),
 )
 
 
@@ -597,7 +608,7 @@ def test_results_without_intervals_say_so():
             continue
         members = inspect.getmembers(kind, inspect.isfunction)
         methods = [member for key, member in members if key not in ("to_frame", "metrics") and not key.startswith("_")]
-        has = any("prob" in parameters(each) for each in methods) or name in ("CheckPlan", "Plan", "ConfidenceSequence")
+        has = any("prob" in parameters(each) for each in methods) or name in PLANS
         said = refusal(RESULTS[name].to_html, level=0.9)
         if ("The result has no intervals." in said) == has or (has and "0.9)`" not in said):
             offenders.append((name, said))

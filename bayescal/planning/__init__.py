@@ -3,7 +3,8 @@
 `labels_needed` takes counts of a pilot and a goal: a narrow interval (``width=``), a limit that the error is below or
 above with high probability (``below=``, ``above=``), or a verdict on two classifiers (``difference=``). It simulates
 test sets of many sizes from the posterior of the pilot. The result is a `Plan`. `checks_needed` plans which rows people
-should check if a judge labelled all of them.
+should check if a judge labelled all of them. `validation` plans an external validation from published numbers, without
+a pilot.
 
 State: settled.
 

@@ -1,4 +1,4 @@
-"""A file of labelled rows -> a plan for more labels, as ``bayescal plan`` saves and shows it."""
+"""A file of labelled rows, or published numbers -> a plan, as ``bayescal plan`` saves and shows it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,7 +12,11 @@ from bayescal.cli.keywords import PARSERS, keywords_of
 from bayescal.cli.options import ColumnOptions, CountQuestionOptions, GoalOptions, ModelOptions, refuse
 from bayescal.estimands.registry import as_scalar
 from bayescal.planning.analysis import labels_needed
+from bayescal.planning.options import ValidationOptions
+from bayescal.planning.published import KINDS
 from bayescal.planning.result import Plan
+from bayescal.planning.validation_result import ValidationPlan
+from bayescal.planning.without_pilot import validation
 from bayescal.report.document import document
 from bayescal.report.page import page
 from bayescal.stats.binned import BinnedCounts
@@ -21,9 +25,9 @@ from bayescal.stats.classwise import ClasswiseCounts
 
 @dataclass(frozen=True)
 class PlannedFile(Result):
-    """The plan for a file, and the values of the options that give the same result again."""
+    """The plan for a file or for numbers, and the values of the options that give the same result again."""
 
-    plan: Plan
+    plan: Plan | ValidationPlan
     parameters: dict[str, Any]
 
     def contents(self) -> dict[str, Callable[[], Any]]:
@@ -56,6 +60,27 @@ def plan_file(
     settings = {**options.given(), **goal.given(), **model.given()}
     about = {"target": counts.target, "bins": len(counts.bins), "draws": keywords["draws"]}
     return PlannedFile(result, {"file": file.name, "rows": counts.n_rows, **settings, **about})
+
+
+def plan_of_numbers(options: ValidationOptions) -> PlannedFile:
+    """Plan from published numbers."""
+    chosen = options.given()
+    values: dict[str, Any] = {name: _parsed(name, text) if name in KINDS else text for name, text in chosen.items()}
+    if "width" in chosen:
+        parts = [text.partition("=") for text in chosen["width"]]
+        if wrong := [name for name, _, number in parts if not number]:
+            raise ValueError(f"--width must be NAME=WIDTH, as in slope=0.3, not {wrong[0]!r}.")
+        values["width"] = {name: _parsed(name, number) for name, _, number in parts}
+    return PlannedFile(validation(rng=values.pop("seed"), **values), chosen)
+
+
+def _parsed(name: str, text: str) -> float | tuple[float, ...]:
+    """Return a number, or several that are separated by commas."""
+    try:
+        numbers = tuple(float(each) for each in text.split(","))
+    except ValueError:
+        raise ValueError(f"`{name}` must be a number, or MEAN,LOW,HIGH as in 0.1,0.08,0.13, not {text!r}.") from None
+    return numbers if len(numbers) > 1 else numbers[0]
 
 
 def _require_one_goal(goal: GoalOptions) -> None:

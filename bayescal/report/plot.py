@@ -66,7 +66,8 @@ def plot(result: Any, ax: "Axes | None" = None, **options: Any) -> "Axes":
     - `CumulativeDifference`, `SubpopulationDifference`, the curve of the rows of a `CumulativePosterior`, and the first
       group of a `SubpopulationScreen`: `plot_cumulative`;
     - `Evidence`: `plot_evidence`; `ConfidenceSequence`: `plot_confidence_sequence`;
-    - `SurvivalHorizons`: `plot_horizons`.
+    - `SurvivalHorizons`: `plot_horizons`;
+    - `ValidationPlan`: the share of studies that meet each goal, by rows.
 
     Examples
     --------

@@ -443,6 +443,7 @@ WITHOUT: dict[str, str | Callable[[Any], str]] = {
         "`bayescal.pymc_model(bayescal.evaluate_counts(counts))`."
     ),
     "bayescal.planning.checks.CheckPlan": "it describes checks of rows that were not made yet.",
+    "bayescal.planning.validation_result.ValidationPlan": "it describes rows that were not collected yet.",
     "bayescal.decisions.loss_ratio_result.LossRatio": (
         "pseudo-rows are drawn anew at each threshold. Net benefits of the same counts have one: "
         "`bayescal.pymc_model(bayescal.decisions.net_benefit_counts(result.counts))`."

@@ -754,6 +754,11 @@ INTERVALS = (
         ("Plan",),
         reason="the page [plans](plans.md) measures how often a study of that size meets its goal",
     ),
+    Interval(
+        "number of rows of a validation, without a pilot",
+        ("ValidationPlan",),
+        reason="the page [plans](plans.md) measures how often studies of that size meet its goals",
+    ),
     Interval("confidence sequence of the mean error", ("ConfidenceSequence", "CalibrationMonitor"), (_SEQUENCES,)),
 )
 

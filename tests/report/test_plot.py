@@ -124,6 +124,10 @@ PARTS = {
         lambda: bc.scores.compare(LABELS, {"a": MATRIX, "b": MATRIX[::-1]}, **FAST),
         "smaller is better",
     ),
+    "ValidationPlan": (
+        lambda: bc.planning.validation(prevalence=0.3, auc=0.8, width={"auc": 0.1}, simulations=50, rng=1),
+        "rows",
+    ),
 }
 #: Results without a picture, and the end of the answer.
 WITHOUT = {
