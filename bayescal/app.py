@@ -55,8 +55,8 @@ def _of_topics() -> Iterator[Command]:
 
 
 for _each in (*COMMANDS, *_of_topics(), verify.COMMAND):
-    _kind, _epilog = help_of(_each.defaults, _each.besides), _each.examples or None
-    app.command(cls=_kind, no_args_is_help=_each.function is not demo, epilog=_epilog)(command(_each.function))
+    _kind, _needs_more = help_of(_each.defaults, _each.besides), _each.function is not demo
+    app.command(cls=_kind, no_args_is_help=_needs_more, epilog=_each.examples)(command(_each.function))
 
 
 def main() -> None:

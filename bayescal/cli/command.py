@@ -100,12 +100,26 @@ class Job:
 
 @dataclass(frozen=True)
 class Command:
-    """A command of the program, with the name and the docstring of its function."""
+    """A command of the program, with the name and the docstring of its function.
+
+    Its examples are a part of the file ``examples.txt`` in the folder of the function.
+    """
 
     function: Callable[..., Job]
-    examples: str = ""  # text below the options
     defaults: str = ""  # module and name of the function of the library whose defaults the help shows
     besides: tuple[str, ...] = ()  # keywords of this function that mean something else than the option of the same name
+
+    @property
+    def examples(self) -> str | None:
+        """Text below the options: comments, and command lines as they are typed."""
+        file = Path(inspect.getfile(self.function)).with_name("examples.txt")
+        name = self.function.__name__.replace("_", "-")
+        for part in file.read_text(encoding="utf-8").split("\n\n"):
+            head, *lines = part.splitlines()
+            if head == f"[{name}]":
+                shown = (f"[dim]{line[2:]}[/]" if line.startswith("# ") else f"  {line}" for line in lines)
+                return "\n".join(("\b\n[bold]Examples[/]", *shown)) + "\n"
+        return None
 
 
 def command(function: Callable[..., Job]) -> Callable[..., None]:

@@ -25,41 +25,6 @@ def demo() -> Job:
     return Job(show_digits, {"plot": Path.cwd() / PICTURE})
 
 
-REPORT_EXAMPLES = """\b
-[bold]Examples[/]
-[dim]one column with the probability that the label is 1[/]
-  bayescal report games.csv --label won --prob probability
-[dim]one column per class, p0 to p9, and labels 0 to 9; saves all numbers and a picture[/]
-  bayescal report test.parquet --label label --prob-prefix p \\
-      --json ece.json --plot ece.png
-[dim]a page for the browser, in one file that can be sent by mail[/]
-  bayescal report games.csv --label won --prob probability --html ece.html
-[dim]columns p_cat, p_dog, p_fish and labels cat, dog, fish; calibration of each class[/]
-  bayescal report pets.tsv --label pet --prob-prefix p_ --target classwise
-[dim]labels that are words: first the label of 0, then the label of 1[/]
-  bayescal report loans.jsonl --label outcome --prob p_default \\
-      --classes paid,default
-[dim]answers of a language model: whether each was right, and its confidence[/]
-  bayescal report answers.jsonl --correct correct --confidence confidence
-[dim]logs as the programs write them: each subject, and all questions[/]
-  bayescal report results/my-model --format lm-eval
-  bayescal report logs --format inspect --correct match --abstain wrong
-[dim]one evaluation per hospital, in one pass over the file[/]
-  bayescal report patients.parquet --label died --prob risk --by hospital
-[dim]the same for small hospitals, which borrow strength from each other[/]
-  bayescal report patients.parquet --label died --prob risk --by hospital \\
-      --pooling partial
-[dim]discrimination and calibration in one table[/]
-  bayescal report games.csv --label won --prob probability \\
-      --estimand ece,auc,brier_score
-[dim]in continuous integration: exit code 1 unless P(ECE < 0.05) is at least 0.9[/]
-  bayescal report games.csv --label won --prob probability \\
-      --require-below 0.05 --assurance 0.9
-[dim]counts that bayescal count has saved[/]
-  bayescal report counts.json
-"""
-
-
 def report(
     files: options.ReportFiles,
     columns: options.ColumnOptions,
@@ -89,31 +54,6 @@ def report(
     return Job(lambda: require_of_report(gate, question, evaluate), outputs.given(), files, outputs.details)
 
 
-COMPARE_EXAMPLES = """\b
-[bold]Examples[/]
-[dim]two columns of one file; the classifiers are named after their columns[/]
-  bayescal compare games.csv --label won --prob logistic --prob forest
-[dim]names of your own; classifiers that differ by at most 0.02 count as equal[/]
-  bayescal compare games.csv --label won --prob Old=p1 --prob New=p2 \\
-      --rope 0.02
-[dim]columns old_0 to old_9 and new_0 to new_9; saves all numbers and a picture[/]
-  bayescal compare test.parquet --label label --prob-prefix old_ \\
-      --prob-prefix new_ --json difference.json --plot difference.png
-[dim]over the hospitals that the column site names: a mean, and what other hospitals may show[/]
-  bayescal compare patients.csv --label died --prob old --prob new --by site
-[dim]one file per classifier, with rows in any order; the column id identifies them[/]
-  bayescal compare old.parquet new.parquet --key id --label won --prob p
-[dim]two models on the same questions, in logs as the programs write them[/]
-  bayescal compare results/old results/new --format lm-eval
-[dim]in continuous integration: exit code 1 unless New is worse by at most 0.01[/]
-  bayescal compare games.csv --label won --prob Old=p1 --prob New=p2 \\
-      --require-no-worse 0.01 --assurance 0.9
-[dim]two assistants that answered the same questions: whose confidence is calibrated better?[/]
-  bayescal compare a.jsonl b.jsonl --key question --correct right \\
-      --confidence score
-"""
-
-
 def compare(
     files: options.CompareFiles,
     columns: options.ColumnOptionsPerClassifier,
@@ -137,19 +77,6 @@ def compare(
         return require_of_comparison(gate, lambda: compare_any(files, columns, question, model, logs))
 
     return Job(compared, outputs.given(), files, outputs.details)
-
-
-COUNT_EXAMPLES = """\b
-[bold]Examples[/]
-[dim]one file of counts per machine or per day[/]
-  bayescal count monday.parquet --label won --prob probability -o mon.json
-[dim]add the files, and report all rows together[/]
-  bayescal merge mon.json tue.json wed.json -o week.json
-  bayescal report week.json
-[dim]many files at once, on fine bins, which the report merges into 15 bins[/]
-  bayescal count part-*.parquet --label won --prob p --bins 300 -o all.json
-  bayescal report all.json --bins 15
-"""
 
 
 def count(
@@ -182,8 +109,8 @@ def merge(files: options.MergeFiles, output: options.Output) -> Job:
 #: In the order of the help.
 COMMANDS = (
     Command(demo),
-    Command(report, REPORT_EXAMPLES, "bayescal.evaluate.evaluate"),
-    Command(compare, COMPARE_EXAMPLES, "bayescal.analyses.compare.compare"),
-    Command(count, COUNT_EXAMPLES),
+    Command(report, "bayescal.evaluate.evaluate"),
+    Command(compare, "bayescal.analyses.compare.compare"),
+    Command(count),
     Command(merge),
 )

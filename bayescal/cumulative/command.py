@@ -4,23 +4,6 @@ from bayescal.cli.command import Command, Job
 from bayescal.cli.options import ColumnOptions, ReportFile
 from bayescal.cumulative.options import CumulativeModelOptions, CumulativeOptions, CumulativeOutputOptions
 
-EXAMPLES = """\b
-[bold]Examples[/]
-[dim]cumulative difference between outcomes and probabilities, with a picture[/]
-  bayescal cumulative games.csv --label won --prob p --plot won.png
-[dim]the probability that the Kuiper statistic is below 0.01[/]
-  bayescal cumulative games.csv --label won --prob p --below 0.01
-[dim]every hospital against all patients at equal probabilities[/]
-  bayescal cumulative patients.parquet --label died --prob risk \\
-      --by hospital
-[dim]one hospital, with a picture[/]
-  bayescal cumulative patients.parquet --label died --prob risk \\
-      --by hospital --value north --plot north.png
-[dim]a file larger than memory: count it in fine bins first[/]
-  bayescal count large.parquet --label won --prob p --bins 1000 -o fine.json
-  bayescal cumulative fine.json
-"""
-
 
 def cumulative(
     file: ReportFile,
@@ -46,4 +29,4 @@ def cumulative(
     )
 
 
-COMMAND = Command(cumulative, EXAMPLES)
+COMMAND = Command(cumulative)

@@ -9,22 +9,6 @@ from bayescal.labels.options import JudgedColumnOptions, JudgedFile, JudgedQuest
 if TYPE_CHECKING:
     from bayescal.cli.evaluation import EvaluatedFile
 
-EXAMPLES = """\b
-[bold]Examples[/]
-[dim]a language model grades all answers, and a person checked some of them[/]
-  bayescal judged answers.jsonl --correct human --confidence confidence \\
-      --judge grade
-[dim]grades that are words: first that of wrong answers, then that of right ones[/]
-  bayescal judged answers.csv --correct human --confidence confidence \\
-      --judge grade --classes I,C
-[dim]a code of diagnosis in place of the diagnosis, whose errors are known[/]
-  bayescal judged patients.csv --label ill --prob risk --judge code \\
-      --rates 0.85,0.95
-[dim]in continuous integration: exit code 1 unless P(ECE < 0.1) is at least 0.9[/]
-  bayescal judged answers.jsonl --correct human --confidence confidence \\
-      --judge grade --require-below 0.1
-"""
-
 
 def judged(
     file: JudgedFile,
@@ -56,4 +40,4 @@ def judged(
     return Job(lambda: require_of_report(gate, question, evaluate), outputs.given(), [file], outputs.details)
 
 
-COMMAND = Command(judged, EXAMPLES, "bayescal.labels.analysis.judged", besides=("strata", "rates"))
+COMMAND = Command(judged, "bayescal.labels.analysis.judged", besides=("strata", "rates"))

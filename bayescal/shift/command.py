@@ -4,21 +4,6 @@ from bayescal.cli.command import Command, Job
 from bayescal.cli.options import ModelOptions, OutputOptions
 from bayescal.shift.options import ShiftColumnOptions, ShiftQuestionOptions, SourceFile, TargetFile
 
-EXAMPLES = """\b
-[bold]Examples[/]
-[dim]a classifier tested in a hospital, used in screening, where the disease is rarer[/]
-  bayescal shift hospital.csv screening.csv --label ill --prob p \\
-      --shift label
-[dim]do the scores differ, and do different class frequencies explain this?[/]
-  bayescal shift hospital.csv screening.csv --label ill --prob p --evidence
-[dim]older patients: column w has the ratios of the densities of the features[/]
-  bayescal shift hospital.csv clinic.csv --label ill --prob p \\
-      --shift covariate --weights w
-[dim]several classes; all numbers as JSON[/]
-  bayescal shift source.parquet target.parquet --label y --prob-prefix p_ \\
-      --shift label --json shift.json
-"""
-
 
 def shift(
     source: SourceFile,
@@ -54,4 +39,4 @@ def shift(
     )
 
 
-COMMAND = Command(shift, EXAMPLES, "bayescal.shift.analysis.evaluate_shifted")
+COMMAND = Command(shift, "bayescal.shift.analysis.evaluate_shifted")

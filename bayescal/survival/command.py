@@ -4,22 +4,6 @@ from bayescal.cli.command import Command, Job
 from bayescal.cli.options import ModelOptions, OutputOptions
 from bayescal.survival.options import SurvivalColumnOptions, SurvivalFile, SurvivalQuestionOptions
 
-EXAMPLES = """\b
-[bold]Examples[/]
-[dim]stated risks of death within 5 years[/]
-  bayescal survival patients.csv --time years --event died --risk risk5 \\
-      --horizon 5
-[dim]a page for the browser, and the reliability diagram[/]
-  bayescal survival patients.parquet --time years --event died \\
-      --risk risk5 --horizon 5 --html survival.html --plot survival.png
-[dim]one evaluation per hospital[/]
-  bayescal survival patients.csv --time years --event died --risk risk5 \\
-      --horizon 5 --by hospital
-[dim]two models that state risks for the same patients[/]
-  bayescal survival patients.csv --time years --event died \\
-      --risk Old=risk_a --risk New=risk_b --horizon 5
-"""
-
 
 def survival(
     file: SurvivalFile,
@@ -46,4 +30,4 @@ def survival(
     return Job(lambda: work(file, columns, question, model), outputs.given(), [file], outputs.details)
 
 
-COMMAND = Command(survival, EXAMPLES, "bayescal.survival.analysis.evaluate")
+COMMAND = Command(survival, "bayescal.survival.analysis.evaluate")

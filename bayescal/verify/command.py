@@ -4,17 +4,6 @@ from bayescal.cli.command import Command, Job
 from bayescal.cli.options import ColumnOptions, JsonOptions, refuse
 from bayescal.verify.options import AgreementOptions, Coverage, StudyOptions, VerifyFile, VerifyOptions
 
-EXAMPLES = """\b
-[bold]Examples[/]
-[dim]compare the posterior of this file with PyMC[/]
-  bayescal verify games.csv --label won --prob probability
-[dim]the study in the documentation; about 90 seconds per 20 repeats[/]
-  bayescal verify --coverage
-[dim]a number of rows and bins of your choice, and two methods; takes less time[/]
-  bayescal verify --coverage --sizes 500 --populations top --bins 10 \\
-      --curves calibrated,temperature:1.2 --methods shrinkage,percentile-bootstrap
-"""
-
 
 def verify(
     *,
@@ -52,4 +41,4 @@ def verify(
     return Job(lambda: run_study(study, options), outputs.given())
 
 
-COMMAND = Command(verify, EXAMPLES)
+COMMAND = Command(verify)
