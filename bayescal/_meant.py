@@ -1,4 +1,4 @@
-"""Messages about unknown keywords and attributes, from the table of `_synonyms.py`, and the mark of public functions.
+"""Messages about unknown keywords and attributes, from the table of `_synonyms.toml`, and the mark of public functions.
 
 `public` marks the public functions and classes. Unknown keywords and attributes are looked up only after Python has
 refused them, so that a correct call costs no more than one call of a function.
@@ -14,10 +14,21 @@ from importlib import import_module
 from types import FunctionType, UnionType
 from typing import Any, NoReturn
 
-from bayescal import _checks, _lazy, _synonyms
+from bayescal import _checks, _lazy
 from bayescal._described import described, with_imports
 from bayescal._invalid import quoted
-from bayescal._synonyms import COMPARE, COUNTS, EVALUATE, OPTIONS, OTHER_ROWS, PLAN, TABLE, TOPIC_CALLS, Meant
+from bayescal._synonyms import (
+    BINNINGS,
+    COMPARE,
+    COUNTS,
+    EVALUATE,
+    OPTIONS,
+    OTHER_ROWS,
+    PLAN,
+    TOPIC_CALLS,
+    Meant,
+    synonyms,
+)
 
 
 def letters(words: str) -> str:
@@ -33,7 +44,7 @@ def letters(words: str) -> str:
 def _by_word() -> dict[str, list[Meant]]:
     """Return the rows of the table for each word, in their order; also for the names here."""
     table: dict[str, list[Meant]] = {}
-    for meant in TABLE:
+    for meant in synonyms().rows:
         names = [] if meant.of else [letters(_head(each)) for each in meant.here if not re.search("[:=.]", each)]
         for word in dict.fromkeys([*meant.words.split(), *names]):
             table.setdefault(word, []).append(meant)
@@ -71,7 +82,7 @@ def _elsewhere(
 
 def _places(meant: Meant, owners: Collection[str], where: str, result_class: type | None) -> list[str]:
     """Return the codes with which a function or a result gets a thing: first its own call, then those of its topic."""
-    topic, codes, no_picture = _topic_of(owners), [], _synonyms.NO_PICTURE.split()
+    topic, codes, no_picture = _topic_of(owners), [], synonyms().lists["NO_PICTURE"].split()
     for code in meant.elsewhere.split("` or `") if meant.elsewhere else ():
         base = next((each for each in (EVALUATE, COUNTS, COMPARE, PLAN) if code.startswith(each)), "")
         of_topic = [each for each in TOPIC_CALLS[topic] if ("Counts." in each) == (base == COUNTS)]
@@ -335,7 +346,7 @@ def unknown_keyword(
                 shown = f": `{call}{_argument(keyword, call)})`" if call else ""
                 hint = hint or f" Here it is called {name!r}{shown}."
         hint = hint or _elsewhere([each for each in chosen if each.of], owners, where, result_class)
-        if not hint and deterministic and letters(word) in (*_synonyms.SEEDS.split(), "rng"):
+        if not hint and deterministic and letters(word) in (*synonyms().lists["SEEDS"].split(), "rng"):
             hint = " It is deterministic: the same arguments give the same result."
     hint = hint or _elsewhere(rows, owners, where, result_class)
     if not hint:
@@ -502,7 +513,7 @@ def _refused(
     counted = f" For counts, use `{counts}(counts)`." if counts else ""
     if hasattr(function.__globals__.get(function.__name__), "from_counts"):
         counted = f" For counts, use `{name}.from_counts(counts)`."
-    more = f" {_synonyms.CALLS[name]}" if name in _synonyms.CALLS else ""
+    more = f" {synonyms().calls[name]}" if name in synonyms().calls else ""
     return TypeError(f"{message}. Call it as `{call})`.{counted}{more}")
 
 
@@ -527,7 +538,7 @@ def _way(value: Any) -> Any:
     """Return this package's name of a way to choose bins, for one of scikit-learn's; of several, that of each."""
     if isinstance(value, list | tuple):
         return type(value)(_way(each) for each in value)
-    return _synonyms.BINNINGS.get(value, value) if isinstance(value, str) else value
+    return BINNINGS.get(value, value) if isinstance(value, str) else value
 
 
 def _innermost(function: Any) -> FunctionType:
