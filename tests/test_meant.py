@@ -14,7 +14,7 @@ import scipy.special
 import bayescal as bc
 from bayescal import _meant
 from bayescal._lazy import MODULES, former_names, place_of
-from bayescal._meant import TABLE, UnknownKeywordError, known_keywords, public
+from bayescal._meant import UnknownKeywordError, known_keywords, public, synonyms
 from bayescal.datasets.simulate import simulate
 from bayescal.estimands.estimand import UnavailableError
 
@@ -296,7 +296,9 @@ def test_methods_of_results_answer_too():
 
 
 #: Words of the table and names here.
-ALL_WORDS = sorted({word for meant in TABLE for word in (*meant.words.split(), *map(_meant._head, meant.here)) if word})
+ALL_WORDS = sorted(
+    {word for meant in synonyms().rows for word in (*meant.words.split(), *map(_meant._head, meant.here)) if word}
+)
 #: Words with the same rows of the table, for which the answers are the same.
 ALIKE = {}
 for each in ALL_WORDS:
@@ -429,7 +431,7 @@ def test_every_attribute_and_keyword_of_the_table_exists():
         for word in parameters(m)
     }
     missing = []
-    for meant in TABLE:
+    for meant in synonyms().rows:
         for code in meant.here:
             function, _, keyword = code.rpartition(":")
             if _meant._head(keyword) not in (taken | attributes if not function else parameters(CALLABLES[function])):
