@@ -6,6 +6,7 @@ from matplotlib.figure import Figure
 from scipy.special import expit, logit
 
 import bayescal as bc
+from bayescal.clinical.slope.new_centre import information_of
 from bayescal.clinical.subgroups import _without_prior
 from bayescal.results.imputed import Imputed
 
@@ -172,8 +173,21 @@ def test_groups_of_imputations():
     assert by.draws("ece", pooled=True) == {}
     assert "3 imputations. Share of the variance" in " ".join(str(by).split())
     for result in (by, bc.clinical.recalibration(Y, risks, by=site, draws=300, rng=1)):
-        with pytest.raises(ValueError, match=r"`new_centre` takes one imputation"):
-            result.new_centre()
+        low, high = result.new_centre().new["slope"].interval()
+        assert low < result.new_centre().mean["slope"].mean() < high
+
+
+def test_information_about_a_centre_follows_the_rules_of_rubin():
+    """Without a prior: the inverse covariance is W + (1 + 1 / M) B, by hand from moments of each imputation."""
+    lines = bc.clinical.recalibration(Y, [P[0], P[1], P[2]], prior="flat", draws=60, rng=1)
+    parts = lines.posterior.parts
+    each = [information_of(part, -1.0) for part in parts]
+    means = np.array([np.linalg.solve(precision, shift) for precision, shift in each])
+    within = np.mean([np.linalg.inv(precision) for precision, _ in each], axis=0)
+    precision, shift = information_of(lines.posterior, -1.0)
+    between = (means - means.mean(axis=0)).T @ (means - means.mean(axis=0)) / 2
+    np.testing.assert_allclose(np.linalg.inv(precision), within + 4 / 3 * between, rtol=1e-9)
+    np.testing.assert_allclose(np.linalg.solve(precision, shift), means.mean(axis=0), rtol=1e-9)
 
 
 def test_a_group_that_one_imputation_cannot_summarise_is_named():

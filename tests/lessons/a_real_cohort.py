@@ -28,7 +28,7 @@ def check_dropping_few_people_changes_little(death_rate, died_by_5, fit):
 
 
 def check_the_plan(plan, expected, auc, died_by_5, fit, validation, ev):
-    assert plan.rows == 2786 < ev.counts.effective_n.sum() < validation.sum()
+    assert plan.rows == 2809 < ev.counts.effective_n.sum() < validation.sum()
     assert abs(ev.counts.effective_n.sum() - 3045) < 1
     _, low, high = expected["auc"]
     assert low < auc.interval()[0] < auc.interval()[1] < high

@@ -159,38 +159,47 @@ def _numbers(row: Mapping[str, Any]) -> list[str]:
 
 
 def information_of(posterior: RecalibrationPosterior, at: float) -> tuple[Floats, Floats]:
-    """Return precision H and H times estimate of (value of the line at the logit `at`, slope), without the prior."""
-    mass, t, b = np.exp(posterior.log_mass), posterior.t, posterior.b
-    of_t, of_b = mass.sum(axis=1), mass.sum(axis=0)
-    mean = np.array([of_t @ t, of_b @ b])
-    off = (t - mean[0]) @ mass @ (b - mean[1])
-    covariance = np.array([[of_t @ (t - mean[0]) ** 2, off], [off, of_b @ (b - mean[1]) ** 2]])
-    precision, moved = _moved(mean, covariance, at - posterior.lever)
+    """Return precision H and H times estimate of (value of the line at the logit `at`, slope), without the prior.
+
+    Moments of several imputations are combined by Rubin's rules.
+    """
+    sets = getattr(posterior, "parts", (posterior,))
+    means, covariances = (np.stack(each) for each in zip(*(_moments(each, at) for each in sets), strict=True))
+    covariance = covariances.mean(axis=0)
+    if len(sets) > 1:
+        covariance = covariance + (1 + 1 / len(sets)) * np.cov(means.T)
+    precision = np.linalg.inv(covariance)
+    moved = precision @ means.mean(axis=0)
     if posterior.prior.kind == "normal":
-        lever = lever_of(posterior.counts)
         variances = np.diag([posterior.prior.shift_sd**2, posterior.prior.slope_sd**2])
-        of_prior, moved_prior = _moved(np.array([lever, 1.0]), variances, at - lever)
-        precision, moved = precision - of_prior, moved - moved_prior
+        lever = lever_of(posterior.counts)
+        mean, covariance = _moved(np.array([lever, 1.0]), variances, at - lever)
+        of_prior = np.linalg.inv(covariance)
+        precision, moved = precision - of_prior, moved - of_prior @ mean
     # no likelihood has negative information; rounding may leave some in a direction without any
     values, vectors = np.linalg.eigh(precision)
     kept = vectors * (values > 0)
     return kept * values @ kept.T, kept @ (kept.T @ moved)
 
 
+def _moments(posterior: RecalibrationPosterior, at: float) -> tuple[Floats, Floats]:
+    """Return mean and covariance of (value of the line at the logit `at`, slope) on the grid."""
+    mass, t, b = np.exp(posterior.log_mass), posterior.t, posterior.b
+    of_t, of_b = mass.sum(axis=1), mass.sum(axis=0)
+    mean = np.array([of_t @ t, of_b @ b])
+    off = (t - mean[0]) @ mass @ (b - mean[1])
+    covariance = np.array([[of_t @ (t - mean[0]) ** 2, off], [off, of_b @ (b - mean[1]) ** 2]])
+    return _moved(mean, covariance, at - posterior.lever)
+
+
 def _moved(mean: Floats, covariance: Floats, distance: float) -> tuple[Floats, Floats]:
-    """Return precision, and precision times mean, of the value at another logit and the slope."""
+    """Return mean and covariance of the value of the line at another logit, and the slope."""
     to = np.array([[1.0, distance], [0.0, 1.0]])
-    precision = np.linalg.inv(to @ covariance @ to.T)
-    return precision, precision @ to @ mean
+    return to @ mean, to @ covariance @ to.T
 
 
 def new_centre_of(groups: Mapping[Any, Any], overall: Any, name: str, rng: Any, auc: list[Floats]) -> NewCentre:
     """Compute the result from recalibrations of the centres and of all rows, and draws of logits of AUCs, if any."""
-    if any(hasattr(each, "imputations") for each in groups.values()):
-        raise ValueError(
-            "`new_centre` takes one imputation: call `recalibration` with the predictions of each one, and join the "
-            "draws of `result.new_centre().new`."
-        )
     if len(groups) < FEWEST_CENTRES:
         raise ValueError(
             f"`new_centre` needs at least {FEWEST_CENTRES} centres, which show how much centres differ; there are "
