@@ -201,7 +201,8 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
         n_rows = self.groups[label].counts.n_rows
         group = f"{in_words(label, self.name)} ({n_rows} row{'s' * (n_rows > 1)})"
         probability = _render.probability(largest[label]).removeprefix("= ")
-        of_all = f"the ECE of all rows is {_render.numbers(self.overall.ece.mean(), least=3)[0]}"
+        ece = self.overall.ece
+        of_all = f"the ECE of all rows is {_render.numbers(ece.mean(), *ece.interval(prob), least=3)[0]}"
         if len(self) > 1 and self.standing_out() is None:
             means = [evaluation.ece.mean() for evaluation in self.groups.values()]
             low, high = _render.numbers(min(means), max(means), least=3)
