@@ -8,6 +8,7 @@ from bayescal._arrays import Floats, Generator
 
 #: Simulated studies of each size, the ratio of neighbouring sizes, and the smallest size.
 STUDIES, RATIO, SMALLEST_STUDY = 40_000, 1.25, 20
+NO_VALUE = 1e-9  #: Net benefit per row below which information has no value.
 
 
 @dataclass(frozen=True, eq=False)

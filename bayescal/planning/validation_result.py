@@ -9,7 +9,7 @@ import numpy as np
 from bayescal import _presented, _render
 from bayescal._arrays import Floats
 from bayescal._meant import public
-from bayescal.planning.decision import Decision
+from bayescal.planning.decision import NO_VALUE, Decision
 
 WORDS = {
     "observed_expected": "observed / expected events",
@@ -144,8 +144,9 @@ class ValidationPlan(_presented.Presented):
         means, best = self.decision.net_benefits().mean(axis=0), self.decision.best
         of_each = zip(("treat none", "the model", "treat all"), means, best, strict=True)
         listed = ", ".join(f"{name} {value:.4f} (best with probability {p:.2f})" for name, value, p in of_each)
-        evpi = f"Perfect information would add {self.decision.evpi:.2g} per row."
-        return [f"Expected net benefit at the threshold {self.threshold:g}: {listed}. {evpi}"]
+        gain, same = self.decision.evpi, "The best one is the same for all truths: more information has no value."
+        more = same if gain < NO_VALUE else f"Perfect information would add {gain:.2g} per row."
+        return [f"Expected net benefit at the threshold {self.threshold:g}: {listed}. {more}"]
 
     def _more(self, prob: float) -> dict[str, Any]:
         return {"numbers": self.numbers, "rows": self.rows, "events": self.events, "assurance": self.assurance}

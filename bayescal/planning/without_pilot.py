@@ -12,7 +12,7 @@ from bayescal._arrays import Floats, Generator
 from bayescal._meant import public
 from bayescal.analyses.one import evaluate_one
 from bayescal.clinical.curve.analysis import calibration_curve
-from bayescal.planning.decision import Decision, first_above
+from bayescal.planning.decision import NO_VALUE, Decision, first_above
 from bayescal.planning.published import draws_of
 from bayescal.planning.risks import WEIGHTS, Risks, log_odds_of, logit_normal, shift_to_mean
 from bayescal.planning.validation_result import CHOICES, Goal, ValidationPlan, assured
@@ -137,7 +137,7 @@ def validation(
     truths = _truths({name: draws for name, (draws, _) in read.items()}, risks)
     above, odds = truths.above(threshold or 0.5), (threshold or 0.5) / (1 - (threshold or 0.5))
     decision = Decision(odds, truths.risk @ truths.weight, *above)
-    if "information" in goals and decision.evpi < 1e-9:
+    if "information" in goals and decision.evpi < NO_VALUE:
         raise ValueError(
             "`information` needs doubt about the best strategy, and it is the same for all truths: no study has a "
             "value for this choice. Give intervals in place of known numbers, or leave the goal out."
