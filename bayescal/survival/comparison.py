@@ -33,7 +33,7 @@ from bayescal.stats.paired import PairedCounts
 from bayescal.stats.sums import Coefficients, cosine, sums_at
 from bayescal.survival.analysis import edges_of_risks, require_followed, warn_of_codes
 from bayescal.survival.horizon_counts import HorizonCounts, HorizonRows, cluster_cells, observed_rows
-from bayescal.survival.result import LABEL, NAME, RATIO_SEED, SurvivalEvaluation, expects_events, observed_ratio
+from bayescal.survival.result import LABEL, NAME, RATIO_SEED, SurvivalEvaluation, expects_events
 from bayescal.survival.rows import SurvivalRows
 
 LEAST_MEAN_RISK = 1e-9  #: Smallest mean risk by which a number of events is divided.
@@ -267,17 +267,17 @@ class SurvivalComparison(Comparison):
         """Joint draws of the ratio of observed to expected events of all models, in the order of `labels`.
 
         The events are those of the same rows. If some are censored, the draws of each evaluation are multiplied by a
-        factor: the mean is the observed ratio, times the quotient of the product-limit number of events, averaged over
-        the models, and that in the bins of this model. The order of the draws gives them the correlation of the
-        influences of rows on the ratios. It raises a ValueError if all risks that a model states are 0.
+        factor, so that the mean of each ratio has the mean of the product-limit estimates of all models as observed
+        events, also in bins that are not followed to the horizon. The order of the draws gives them the correlation of
+        the influences of rows on the ratios. It raises a ValueError if all risks that a model states are 0.
         """
         counts = [evaluation.counts for evaluation in self.evaluations.values()]
         each = [evaluation.observed_expected.values for evaluation in self.evaluations.values()]
         if any(of.n_censored.any() for of in counts):
-            events = np.array([of.share[of.occupied] @ of.accuracy[of.occupied] for of in counts])
-            if events.all():
-                ratios = [observed_ratio(of) * events.mean() / total for of, total in zip(counts, events, strict=True)]
-                each = [values * (ratio / values.mean()) for values, ratio in zip(each, ratios, strict=True)]
+            observed = np.mean([of.share[of.occupied] @ of.accuracy[of.occupied] for of in counts])
+            expected = [of.share[of.occupied] @ of.mean_confidence[of.occupied] for of in counts]
+            if observed > 0:  # without events, draws keep their uncertainty
+                each = [values * (observed / of / values.mean()) for values, of in zip(each, expected, strict=True)]
         correlation = np.eye(len(each))
         for (i, j), pair in self.pairs.items():
             correlation[i, j] = correlation[j, i] = pair.ratio_correlation
