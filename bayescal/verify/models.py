@@ -416,7 +416,7 @@ WITHOUT: dict[str, str | Callable[[Any], str]] = {
         f"`bayescal.pymc_model(result[{result.models[0]!r}].evaluation)`."
     ),
     "bayescal.clinical.slope.new_centre.NewCentre": _NORMAL_LINES,
-    "bayescal.posterior.two_effects.TwoEffectsPosterior": _NORMAL_LINES,
+    "bayescal.posterior.random_effects.TwoEffectsPosterior": _NORMAL_LINES,
     "bayescal.clinical.exact_tests.CalibrationTests": "it has P-values, which need no prior.",
     "bayescal.results.regret.WorstRegret": "it describes draws of an evaluation, `bayescal.pymc_model(evaluation)`.",
     "bayescal.results.scores.MultiClassScore": _SCORE,
