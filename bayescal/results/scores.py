@@ -295,9 +295,6 @@ class ScoreComparison(Judged):
     #: The decision table.
     table = Judged.pairs_table
 
-    def _rope(self) -> float:
-        return self.rope
-
     def summary(self, prob: float = 0.95, **options: Any) -> "pd.DataFrame":
         """ArviZ's table of every score and every difference.
 

@@ -361,7 +361,7 @@ WRITERS: "dict[str, Callable[..., pm.Model] | str]" = {
     "bayescal.shift.statistics.CellShiftPosterior": "shift_models.cell_shift_model",
     "bayescal.results.evaluation.Evaluation": _of_posterior,
     "bayescal.results.grouped.GroupedEvaluation": _grouped,
-    "bayescal.results.over_datasets_draws.OverDatasets": _over_datasets,
+    "bayescal.results.over_datasets.ComparisonOverDatasets": _over_datasets,
     "bayescal.clinical.slope.result.Recalibration": _of_posterior,
     "bayescal.clinical.curve.result.CalibrationCurve": _of_posterior,
     "bayescal.decisions.result.NetBenefit": _of_posterior,
