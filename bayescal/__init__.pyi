@@ -1,5 +1,4 @@
 import bayescal.analyses.compare
-import bayescal.analyses.compare_over_datasets
 import bayescal.analyses.plug_in
 import bayescal.analyses.recalibrators
 import bayescal.analyses.sensitivity
@@ -149,7 +148,7 @@ plot_horizons = survival.plot_horizons
 risk_at_horizon = survival.risk_at_horizon
 bin_sensitivity = bayescal.analyses.sensitivity.bin_sensitivity
 compare_independent = bayescal.analyses.compare.compare_independent
-compare_over_datasets = bayescal.analyses.compare_over_datasets.compare_over_datasets
+compare_over_datasets = bayescal.analyses.compare.compare_over_datasets
 plug_in_error = bayescal.analyses.plug_in.plug_in_error
 IsotonicRecalibration = bayescal.analyses.recalibrators.IsotonicRecalibration
 LogisticRecalibration = bayescal.analyses.recalibrators.LogisticRecalibration
