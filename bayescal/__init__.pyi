@@ -6,7 +6,7 @@ import bayescal.data.predictions
 import bayescal.draws
 import bayescal.posterior.dirichlet
 import bayescal.posterior.shrinkage.model
-import bayescal.report.over_datasets
+import bayescal.report.comparison
 import bayescal.report.sensitivity
 import bayescal.results.classwise
 import bayescal.results.grouped
@@ -157,7 +157,7 @@ BinDraws = bayescal.draws.BinDraws
 dirichlet_posterior = bayescal.posterior.dirichlet.dirichlet_posterior
 shrinkage_posterior = bayescal.posterior.shrinkage.model.shrinkage_posterior
 plot_bin_sensitivity = bayescal.report.sensitivity.plot_bin_sensitivity
-plot_over_datasets = bayescal.report.over_datasets.plot_over_datasets
+plot_over_datasets = bayescal.report.comparison.plot_over_datasets
 BinSensitivity = bayescal.results.sensitivity.BinSensitivity
 ClasswiseEvaluation = bayescal.results.classwise.ClasswiseEvaluation
 GroupedEvaluation = bayescal.results.grouped.GroupedEvaluation

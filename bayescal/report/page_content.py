@@ -9,9 +9,8 @@ from bayescal import _packages, _presented, _render
 from bayescal._arrays import Axes, Figure
 from bayescal.estimands.registry import EstimandLike, as_scalar
 from bayescal.report import tables
-from bayescal.report.comparison import plot_comparison
+from bayescal.report.comparison import TOTALS, plot_comparison, plot_over_datasets
 from bayescal.report.forest import draw_scores, forest_height, name_lines, plot_forest, row_names, rows_height
-from bayescal.report.over_datasets import TOTALS, plot_over_datasets
 from bayescal.report.posterior import plot_posterior
 from bayescal.report.reliability import plot_reliability
 from bayescal.report.sensitivity import plot_bin_sensitivity, plot_model_sensitivity

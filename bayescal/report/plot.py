@@ -9,9 +9,8 @@ from bayescal._arrays import Axes
 from bayescal._meant import public
 from bayescal._presented import Presented
 from bayescal.report import drawing
-from bayescal.report.comparison import plot_comparison
+from bayescal.report.comparison import plot_comparison, plot_over_datasets
 from bayescal.report.forest import draw_scores, plot_forest
-from bayescal.report.over_datasets import plot_over_datasets
 from bayescal.report.reliability import plot_reliability
 from bayescal.report.sensitivity import plot_bin_sensitivity, plot_model_sensitivity
 from bayescal.report.topics import load_page_of
