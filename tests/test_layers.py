@@ -540,7 +540,7 @@ def test_names_are_those_of_things():
 
 #: Working arrays of pooled groups, and of models, which become arrays with draws on the first axis.
 NOT_DRAWS_FIRST = {
-    *("posterior/pooling/posterior.py", "posterior/pooling/sampling.py", "verify/pooling_models.py"),
+    *("posterior/pooling/posterior.py", "posterior/pooling/evidence.py", "verify/pooling_models.py"),
     "decisions/posterior.py",
 }
 STATED_SHAPE = re.compile(r"[Ss]hapes? (\([^()]*\bn_draws\b[^()]*\))")

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import betaln, xlog1py, xlogy
 
 from bayescal._arrays import Bools, Floats, Generator
-from bayescal.posterior.shrinkage.independent.sampling import systematic
+from bayescal.posterior.shrinkage.independent.family import systematic
 from bayescal.posterior.shrinkage.sub_model import SubModel, SubModelDraws, inverse_probabilities
 from bayescal.stats.log_odds import VALUE_FLOOR
 from bayescal.stats.sums import effective_number

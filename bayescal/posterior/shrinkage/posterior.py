@@ -18,8 +18,7 @@ from bayescal._arrays import Array, Bools, Floats, Generator, Indices
 from bayescal.draws import BinDraws
 from bayescal.posterior.shrinkage import prior as priors
 from bayescal.posterior.shrinkage import sub_model as sub_models
-from bayescal.posterior.shrinkage.independent.family import IndependentBins, IndependentSubModel
-from bayescal.posterior.shrinkage.independent.sampling import ImportanceSample
+from bayescal.posterior.shrinkage.independent.family import ImportanceSample, IndependentBins, IndependentSubModel
 from bayescal.posterior.shrinkage.noise import LabelNoise, NoiseAtEnds, crowded_ends
 from bayescal.posterior.shrinkage.offsets import EqualOffsets
 from bayescal.posterior.shrinkage.saturated import SaturatedBins, is_saturated
