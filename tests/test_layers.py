@@ -342,7 +342,7 @@ def test_modules_that_are_imported_by_their_name():
         ("app.py", "f'bayescal.{topic}.command'"),
         ("cli/command.py", "module"),
         ("results/model_checks.py", "'bayescal.analyses.sensitivity'"),
-        ("report/topics.py", "f'bayescal.{folders[0]}.page'"),
+        ("report/document.py", "f'bayescal.{folders[0]}.page'"),
         ("stats/stored.py", "'.'.join(parts).removesuffix('.__init__')"),
         ("plugins/__init__.py", "f'{__name__}.{name}'"),
         ("estimands/registry.py", "'bayescal.estimands'"),

@@ -421,7 +421,7 @@ WITHOUT: dict[str, str | Callable[[Any], str]] = {
     "bayescal.results.regret.WorstRegret": "it describes draws of an evaluation, `bayescal.pymc_model(evaluation)`.",
     "bayescal.results.scores.MultiClassScore": _SCORE,
     "bayescal.results.scores.ScoreComparison": _SCORE,
-    "bayescal.results.decomposition._Decomposition": _STATISTIC,
+    "bayescal.results.scores._Decomposition": _STATISTIC,
     "bayescal.shift.weights.WeightReport": _STATISTIC,
     "bayescal.labels.result.JudgedEvaluation": _JUDGED,
     "bayescal.labels.posterior.LabelPosterior": _JUDGED,

@@ -21,8 +21,7 @@ from bayescal.posterior.shrinkage.compiled.problem import draw
 from bayescal.posterior.shrinkage.compiled.segments import Runs
 from bayescal.posterior.shrinkage.compiled.sparse import Slab
 from bayescal.posterior.shrinkage.independent.drift import PRIOR_REACH, DriftingBins
-from bayescal.posterior.shrinkage.independent.integrated import LEAST_EXPONENT
-from bayescal.posterior.shrinkage.independent.slab import tau_rule
+from bayescal.posterior.shrinkage.independent.integrated import LEAST_EXPONENT, tau_rule
 from bayescal.posterior.shrinkage.offsets import OFFSET_PRIOR
 from bayescal.posterior.shrinkage.posterior import ShrinkagePosterior
 from bayescal.posterior.shrinkage.prior import SMALL, ShrinkagePrior
