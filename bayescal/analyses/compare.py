@@ -1,7 +1,7 @@
 """Compare classifiers: on the same rows, from joint counts, on different rows, and with `by` over data sets."""
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any, overload
 
@@ -424,17 +424,14 @@ def _same_classifiers(comparisons: Mapping[str, Comparison]) -> None:
     """Require the same classifiers on all data sets, in any order."""
     first_name, first = next(iter(comparisons.items()))
     for name, other in comparisons.items():
-        lacking, more = _besides(first.labels, other.labels), _besides(other.labels, first.labels)
+        lacking = [label for label in first.labels if label not in other.labels]
+        more = [label for label in other.labels if label not in first.labels]
         if lacking or more:
             parts = [f"{name!r} lacks {lacking}"] * bool(lacking) + [f"{first_name!r} lacks {more}"] * bool(more)
             raise ValueError(
                 f"`datasets` must have the same classifiers; {' and '.join(parts)}. Leave out classifiers that are not "
                 "on all data sets, or data sets that do not have all classifiers."
             )
-
-
-def _besides(names: Iterable[str], others: Iterable[str]) -> list[str]:
-    return [name for name in names if name not in set(others)]
 
 
 def _different_rows(comparisons: Mapping[str, Comparison]) -> None:

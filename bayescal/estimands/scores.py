@@ -255,19 +255,14 @@ def _losses(counts: Counts, score: _Score) -> LossSums:
             f"the {score.words} needs the sums of {score.losses}, which these counts lack: {score.lacking}they "
             "were made by hand. Count the rows again."
         )
-    _require_finite(losses, counts.n_rows)
-    return losses
-
-
-def _require_finite(losses: LossSums, n_rows: int) -> None:
-    """Raise ValueError if a row has infinite loss."""
     if infinite := int(losses.infinite.sum()):
         of_outcome_0, of_outcome_1 = (int(n) for n in losses.infinite.sum(axis=1))
         raise ValueError(
-            f"the log score is infinite: {infinite} of {n_rows} rows assign probability 0 to the outcome that occurred "
-            f"({of_outcome_1} with confidence 0 and outcome 1, {of_outcome_0} with confidence 1 and outcome 0). "
-            "To limit the loss, clip the probabilities, as in `np.clip(p, 1e-15, 1 - 1e-15)`, and report it."
+            f"the log score is infinite: {infinite} of {counts.n_rows} rows assign probability 0 to the outcome that "
+            f"occurred ({of_outcome_1} with confidence 0 and outcome 1, {of_outcome_0} with confidence 1 and outcome 0)"
+            ". To limit the loss, clip the probabilities, as in `np.clip(p, 1e-15, 1 - 1e-15)`, and report it."
         )
+    return losses
 
 
 def _joint_scores(score: _Score, counts: Sequence[Counts], pairs: Pairs, n_draws: int, *, rng: Any) -> Floats | None:

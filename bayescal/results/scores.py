@@ -1,4 +1,4 @@
-"""Proper scores of all classes, their comparison, and their parts by bins (Murphy) and by isotonic regression (CORP)."""
+"""Proper scores of all classes, their comparison, and their parts: by bins (Murphy), by isotonic regression (CORP)."""
 
 from dataclasses import dataclass, field
 from functools import cached_property

@@ -12,7 +12,7 @@ from bayescal.posterior.beta_binomial import DIRECT, log_beta_binomial, ratio_by
 from bayescal.posterior.pooling.prior import COMMON, PoolingPrior
 from bayescal.posterior.shrinkage.independent.drift import LEVERAGE_FLOOR
 from bayescal.stats.contract import Counts
-from bayescal.stats.log_odds import VALUE_FLOOR, logit
+from bayescal.stats.sums import VALUE_FLOOR, logit
 
 _COLUMNS = ("effective_n", "effective_k", "share")
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(3)  #: Nodes and weights of the Gauss-Hermite rule.

@@ -30,7 +30,7 @@ from bayescal.posterior.pooling.evidence import (
 from bayescal.posterior.pooling.prior import ALONE, COMMON, DEVIATING, REFUTED, Component, PoolingPrior
 from bayescal.posterior.shrinkage.prior import EXACT
 from bayescal.stats.contract import Counts
-from bayescal.stats.log_odds import logit
+from bayescal.stats.sums import logit
 
 #: Steps of the variational approximation, and the change of expected groups below which they end.
 STEPS, TOLERANCE = 200, 1e-4
