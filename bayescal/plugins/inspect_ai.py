@@ -82,7 +82,7 @@ def calibration(
     >>> round(values["ece"], 2), values["n_answers"]
     (0.36, 40.0)
     """
-    read = stated(abstain, pattern, percent)
+    read = stated(pattern, percent, abstain=abstain)
 
     def calibration_of(scores: list[SampleScore]) -> dict[str, float]:
         places = [f"sample {each.sample_id!r}" for each in scores]

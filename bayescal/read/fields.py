@@ -179,7 +179,7 @@ class Stated:
         return number, signed, of_100 or self.percent
 
 
-def stated(abstain: str, pattern: str, percent: bool, logprob: bool = False) -> Stated:
+def stated(pattern: str, percent: bool, logprob: bool = False, abstain: str = "refuse") -> Stated:
     """Return the function that reads confidences, after a check of its options and of the treatment of no answer."""
     _checks.one_of("abstain", abstain, ABSTAIN)
     if percent and logprob:

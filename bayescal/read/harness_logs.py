@@ -99,7 +99,7 @@ def lm_eval(
     >>> answers.subject.tolist(), answers.correct.tolist(), answers.confidence.round(3).tolist()
     (['law'], [True], [0.818])
     """
-    read_confidence = stated(abstain, pattern, percent)
+    read_confidence = stated(pattern, percent, abstain=abstain)
     columns: dict[str, list[Any]] = {name: [] for name in ("correct", "confidence", "subject", "question", "model")}
     columns |= {"cluster": []} if cluster is not None else {}
     files: list[str] = []

@@ -94,7 +94,7 @@ def inspect(
     >>> answers.correct.tolist(), answers.confidence.tolist()
     ([True], [0.9])
     """
-    read_confidence = stated(abstain, pattern, percent)
+    read_confidence = stated(pattern, percent, abstain=abstain)
     no_answer = (abstained,) if isinstance(abstained, str) else tuple(abstained)
     logs, others = [], []
     for path, is_named in log_files(paths, ["*.eval", "*.json"], "logs of Inspect").items():

@@ -84,7 +84,7 @@ def json_lines(
     >>> answers.confidence.tolist(), answers.dropped
     ([0.8], 1)
     """
-    read_confidence = stated(abstain, pattern, percent, logprob)
+    read_confidence = stated(pattern, percent, logprob, abstain)
     files = list(log_files(paths, ["*.jsonl"], "files of JSON lines"))
     lines = [
         (file, number, each)
