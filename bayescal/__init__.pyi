@@ -1,5 +1,4 @@
 import bayescal.analyses.compare
-import bayescal.analyses.compare_over_datasets
 import bayescal.analyses.plug_in
 import bayescal.analyses.recalibrators
 import bayescal.analyses.sensitivity
@@ -7,7 +6,7 @@ import bayescal.data.predictions
 import bayescal.draws
 import bayescal.posterior.dirichlet
 import bayescal.posterior.shrinkage.model
-import bayescal.report.over_datasets
+import bayescal.report.comparison
 import bayescal.report.sensitivity
 import bayescal.results.classwise
 import bayescal.results.grouped
@@ -149,7 +148,7 @@ plot_horizons = survival.plot_horizons
 risk_at_horizon = survival.risk_at_horizon
 bin_sensitivity = bayescal.analyses.sensitivity.bin_sensitivity
 compare_independent = bayescal.analyses.compare.compare_independent
-compare_over_datasets = bayescal.analyses.compare_over_datasets.compare_over_datasets
+compare_over_datasets = bayescal.analyses.compare.compare_over_datasets
 plug_in_error = bayescal.analyses.plug_in.plug_in_error
 IsotonicRecalibration = bayescal.analyses.recalibrators.IsotonicRecalibration
 LogisticRecalibration = bayescal.analyses.recalibrators.LogisticRecalibration
@@ -158,7 +157,7 @@ BinDraws = bayescal.draws.BinDraws
 dirichlet_posterior = bayescal.posterior.dirichlet.dirichlet_posterior
 shrinkage_posterior = bayescal.posterior.shrinkage.model.shrinkage_posterior
 plot_bin_sensitivity = bayescal.report.sensitivity.plot_bin_sensitivity
-plot_over_datasets = bayescal.report.over_datasets.plot_over_datasets
+plot_over_datasets = bayescal.report.comparison.plot_over_datasets
 BinSensitivity = bayescal.results.sensitivity.BinSensitivity
 ClasswiseEvaluation = bayescal.results.classwise.ClasswiseEvaluation
 GroupedEvaluation = bayescal.results.grouped.GroupedEvaluation

@@ -17,9 +17,8 @@ from bayescal.posterior.shrinkage import segments
 from bayescal.posterior.shrinkage.independent import integrated
 from bayescal.posterior.shrinkage.independent.family import CHUNK, IndependentSubModel, _off_by_rho
 from bayescal.posterior.shrinkage.noise import LabelNoise, NoiseAtEnds, _normalised
-from bayescal.posterior.shrinkage.offsets import EqualOffsets
 from bayescal.posterior.shrinkage.saturated import SaturatedBins
-from bayescal.posterior.shrinkage.segments import Segments
+from bayescal.posterior.shrinkage.segments import EqualOffsets, Segments
 from bayescal.posterior.shrinkage.sub_model import Exact
 
 LEAST = 1e-8  #: Sub-models, and nodes of a sub-model, with a smaller probability are left out.

@@ -25,9 +25,8 @@ from bayescal import (
 )
 from bayescal.data.matrix import ClassRows
 from bayescal.estimands.plug_in import null_bins
-from bayescal.posterior.dirichlet import DirichletPosterior
+from bayescal.posterior.dirichlet import DirichletPosterior, sample_truncated_normal
 from bayescal.posterior.joint import reorder
-from bayescal.posterior.truncated_normal import sample_truncated_normal
 from bayescal.stats.bins import make_bins
 
 

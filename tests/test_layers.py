@@ -342,7 +342,7 @@ def test_modules_that_are_imported_by_their_name():
         ("app.py", "f'bayescal.{topic}.command'"),
         ("cli/command.py", "module"),
         ("results/model_checks.py", "'bayescal.analyses.sensitivity'"),
-        ("report/topics.py", "f'bayescal.{folders[0]}.page'"),
+        ("report/document.py", "f'bayescal.{folders[0]}.page'"),
         ("stats/stored.py", "'.'.join(parts).removesuffix('.__init__')"),
         ("plugins/__init__.py", "f'{__name__}.{name}'"),
         ("estimands/registry.py", "'bayescal.estimands'"),
@@ -540,7 +540,7 @@ def test_names_are_those_of_things():
 
 #: Working arrays of pooled groups, and of models, which become arrays with draws on the first axis.
 NOT_DRAWS_FIRST = {
-    *("posterior/pooling/posterior.py", "posterior/pooling/sampling.py", "verify/pooling_models.py"),
+    *("posterior/pooling/posterior.py", "posterior/pooling/evidence.py", "verify/pooling_models.py"),
     "decisions/posterior.py",
 }
 STATED_SHAPE = re.compile(r"[Ss]hapes? (\([^()]*\bn_draws\b[^()]*\))")

@@ -19,7 +19,7 @@ DOCS = Path(__file__).resolve().parents[1] / "docs"
 #: Results without intervals, and bases of others.
 WITHOUT = {
     *("CalibrationTests", "Evidence", "WeightReport", "SubpopulationScreen", "TargetEvaluation"),
-    *("Cumulative", "CumulativeDifference", "OfEstimand", "_Decomposition", "OverDatasets", "Joint"),
+    *("Cumulative", "CumulativeDifference", "OfEstimand", "_Decomposition", "Joint"),
     *("Judged", "ByLabel", "Choices", "BesideOthers", "Imputed", "DistributionTests"),
 }
 

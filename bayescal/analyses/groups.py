@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 
 from bayescal import _checks
-from bayescal._arrays import Generator, Ints
+from bayescal._arrays import Bools, Generator, Ints
 from bayescal._loops import in_threads
 from bayescal._progress import bar
 from bayescal.analyses.one import DEFAULT_MODEL, MODELS, MOST_DRAWN, count_rows, evaluate_one
@@ -17,7 +17,6 @@ from bayescal.data.groups import UNNAMED, Clusters, Groups
 from bayescal.data.matrix import ClassRows
 from bayescal.data.predictions import Predictions
 from bayescal.draws import BinDraws, Draws
-from bayescal.estimands.classwise import jointly_exact
 from bayescal.estimands.plug_in import null_bins
 from bayescal.posterior.contract import HasHypotheses
 from bayescal.posterior.joint import reorder, with_common_cause
@@ -179,6 +178,7 @@ def evaluate_groups(
 EXACT_SEED = 1
 #: The same for the draws of pooled pairs, and the largest design effect of the pairs of a row; see `pooled_error`.
 PAIRS_SEED, PAIRS_EFFECT = 2, 2.0
+MOST_EXACT = 0.05  #: Largest share of draws in which all classes are exactly calibrated.
 
 
 def evaluate_classes(
@@ -249,6 +249,21 @@ def evaluate_class_counts(
         order_seed=for_errors,
         draw_pooled=partial(_draw_pooled, counts.by_class, for_errors, arguments),
     )
+
+
+def jointly_exact(log_bayes_factors: list[float], n_draws: int, *, rng: Any = None) -> Bools:
+    r"""Choose the draws in which all classes are exactly calibrated, given their log Bayes factors, shape (n_classes,).
+
+    They are a share :math:`0.05 \min(1, \prod_k B_k)` of the draws, to within one draw. The mean over classes is 0 only
+    if all classes are exact in the same draw. If many classes are drawn independently, this has negligible probability,
+    and no interval of the mean would contain 0. The limit of 5 % is fixed. Without it, the product of many Bayes
+    factors could leave hardly any other draws, even if all classes are slightly over-confident. With it, the lower
+    bound of an interval can be 0, and the upper bound hardly changes.
+    """
+    share = MOST_EXACT * np.exp(min(float(np.array(log_bayes_factors).sum()), 0.0))
+    generator = _checks.generator(rng)
+    chosen = np.arange(n_draws) < int(np.floor(share * n_draws + generator.random()))
+    return generator.permutation(chosen)
 
 
 def _draw_pooled(counts: tuple[BinnedCounts, ...], seed: int, arguments: dict[str, Any]) -> BinDraws:

@@ -15,7 +15,7 @@ from bayescal.data.predictions import Columns, Predictions, read_rows
 from bayescal.estimands.decompositions import isotonic_fit
 from bayescal.posterior.shrinkage.independent.drift import LEVERAGE_FLOOR
 from bayescal.posterior.shrinkage.model import shrinkage_posterior
-from bayescal.stats.log_odds import logit
+from bayescal.stats.sums import logit
 
 DRIFT = "logistic"  #: Sub-model of the shrinkage prior whose bins lie on a logistic curve.
 

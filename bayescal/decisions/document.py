@@ -9,8 +9,7 @@ from bayescal import _checks, _files
 from bayescal._rules import NOT_NEGATIVE
 from bayescal.decisions.counts import ThresholdCounts
 from bayescal.decisions.thresholds import as_thresholds, model_names
-from bayescal.stats.documents.joint import read_cells
-from bayescal.stats.documents.sums import ROUNDING, TINY, WEIGHTS, floats, within
+from bayescal.stats.documents.sums import ROUNDING, TINY, WEIGHTS, floats, read_cells, within
 from bayescal.stats.stored import register_counts
 from bayescal.stats.sums import sums_at
 

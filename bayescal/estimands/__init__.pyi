@@ -17,6 +17,6 @@ from .registry import registered as registered
 from .regret import largest_regret as largest_regret
 from .scores import brier_score as brier_score
 from .scores import log_score as log_score
-from .scores_scaled import scaled_brier_score as scaled_brier_score
+from .scores import scaled_brier_score as scaled_brier_score
 from .selective import augrc as augrc
 from .two_bins import atb as atb

@@ -1,4 +1,4 @@
-"""Proper scores: Brier score and log score of one classifier, and of several classifiers on the same rows."""
+"""Proper scores: Brier score, scaled Brier score and log score of one classifier, and of several on the same rows."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from scipy.special import betaincinv, stdtr
 
 from bayescal import _checks
 from bayescal._arrays import Floats, Generator
@@ -254,19 +255,14 @@ def _losses(counts: Counts, score: _Score) -> LossSums:
             f"the {score.words} needs the sums of {score.losses}, which these counts lack: {score.lacking}they "
             "were made by hand. Count the rows again."
         )
-    _require_finite(losses, counts.n_rows)
-    return losses
-
-
-def _require_finite(losses: LossSums, n_rows: int) -> None:
-    """Raise ValueError if a row has infinite loss."""
     if infinite := int(losses.infinite.sum()):
         of_outcome_0, of_outcome_1 = (int(n) for n in losses.infinite.sum(axis=1))
         raise ValueError(
-            f"the log score is infinite: {infinite} of {n_rows} rows assign probability 0 to the outcome that occurred "
-            f"({of_outcome_1} with confidence 0 and outcome 1, {of_outcome_0} with confidence 1 and outcome 0). "
-            "To limit the loss, clip the probabilities, as in `np.clip(p, 1e-15, 1 - 1e-15)`, and report it."
+            f"the log score is infinite: {infinite} of {counts.n_rows} rows assign probability 0 to the outcome that "
+            f"occurred ({of_outcome_1} with confidence 0 and outcome 1, {of_outcome_0} with confidence 1 and outcome 0)"
+            ". To limit the loss, clip the probabilities, as in `np.clip(p, 1e-15, 1 - 1e-15)`, and report it."
         )
+    return losses
 
 
 def _joint_scores(score: _Score, counts: Sequence[Counts], pairs: Pairs, n_draws: int, *, rng: Any) -> Floats | None:
@@ -398,3 +394,113 @@ estimand(
     formula=r"\mathrm{E}\,\left[-z \log c - (1 - z) \log(1 - c)\right]",
     synonyms=("log loss", "cross-entropy", "negative log-likelihood", "NLL", "ignorance score in nats"),
 )(log_score)
+
+
+def _rate(counts: Counts) -> float:
+    return float(counts.share @ np.nan_to_num(counts.accuracy))
+
+
+def _scaled(score: Floats, rate: Floats) -> Floats:
+    scaled: Floats = 1 - score / np.maximum(rate * (1 - rate), np.finfo(np.float64).tiny)
+    return scaled
+
+
+def _scaled_observed(counts: Counts) -> float:
+    score, rate = _observed(_BRIER, counts), _rate(counts)
+    return float(_scaled(np.array(score), np.array(rate))) if 0 < rate < 1 else float("nan")
+
+
+def joint_scaled_brier_scores(counts: Sequence[Counts], pairs: Pairs, n_draws: int, *, rng: Any) -> Floats | None:
+    """Draw the scaled Brier scores of several classifiers on the same rows jointly, shape (n_draws, n_classifiers).
+
+    Brier scores and event rate have the Student t distribution of `joint_brier_scores`, with the covariance of outcome
+    and squared error. The event rate is then moved to the quantile of Beta(k + 1/2, n - k + 1/2) of equal probability.
+    """
+    rows, rate = min(c.effective_rows for c in counts), _rate(counts[0])
+    if rows < LEAST_ROWS:
+        return None
+    mean, covariance, same = _moments(_BRIER, counts, pairs)
+    losses = [float(_losses(c, _BRIER).total[1].sum() / c.weight.sum()) for c in counts]
+    of_events = np.array(losses) - mean * rate
+    whole = np.block([[covariance, of_events[:, None]], [of_events, np.array(rate * (1 - rate))]])
+    generator = _checks.generator(rng)
+    deviation = generator.standard_normal((n_draws, len(whole))) @ symmetric_root(whole)
+    deviation /= np.sqrt(generator.chisquare(rows - 1, (n_draws, 1)))
+    t = deviation[:, -1:] * np.sqrt((rows - 1) / (rate * (1 - rate)))
+    rates = betaincinv(rows * rate + 0.5, rows * (1 - rate) + 0.5, stdtr(rows - 1, t))
+    return _scaled(np.clip(mean + deviation[:, :-1], 0, 1)[:, same], rates)
+
+
+@estimand(
+    "scaled Brier score",
+    better="larger",
+    bounds=(-np.inf, 1.0),
+    same_event=True,
+    needs=frozenset({"losses", "event rate"}),
+    reported=False,
+    plug_in=_scaled_observed,
+    joint=joint_scaled_brier_scores,
+    citation="Steyerberg et al. (2010), Epidemiology 21, 128-138",
+    formula=r"1 - \mathrm{E}\,(z - c)^2 / [P(z = 1)\, P(z = 0)]",
+    synonyms=("Brier skill score", "index of prediction accuracy", "IPA"),
+)
+@public
+def scaled_brier_score(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draws:
+    r"""Draw the scaled Brier score: 1 minus the Brier score, divided by that of the event rate as the only prediction.
+
+    Parameters
+    ----------
+    counts : BinnedCounts
+        The counts; their `losses` are the sums of squared errors and of their squares in each bin.
+
+    Returns
+    -------
+    Draws
+        At most 1, the value of perfect predictions; 0 for a model that states the event rate for every row. Larger is
+        better.
+
+    Raises
+    ------
+    ValueError
+        If all rows have the same outcome, rows are in clusters, or the counts have no sums of losses.
+
+    Notes
+    -----
+    With the Brier score B and the event rate :math:`\pi`, it is :math:`1 - B / (\pi (1 - \pi))` [1]_. Both follow from
+    the same masses and accuracies in each draw, :math:`\pi = \sum_b m_b \theta_b`, with the distributions that
+    `brier_score` describes. Populations with different event rates are not comparable.
+
+    References
+    ----------
+    .. [1] E. W. Steyerberg et al. (2010), "Assessing the performance of prediction models: a framework for traditional
+       and novel measures", Epidemiology 21, 128-138.
+
+    Examples
+    --------
+    Calibrated uniform probabilities have the Brier score 1/6 and the event rate 1/2, so that it is 1/3.
+
+    >>> p = rng.random(4000)
+    >>> bc.evaluate(rng.random(4000) < p, p, rng=1).scaled_brier_score.interval(0.95)
+    (0.3..., 0.3...)
+    """
+    events, rows = float(counts.effective_k.sum()), float(counts.effective_n.sum())
+    if not 0 < events < rows:
+        raise ValueError(
+            f"the scaled Brier score needs both outcomes: these counts need 1 more row of outcome {int(events == 0)}."
+        )
+    if clusters_of(counts) is not None:
+        raise ValueError(
+            "the scaled Brier score of rows in clusters has no interval, unlike the Brier score: sums over clusters do "
+            "not tell how Brier score and event rate vary together."
+        )
+    generator, mass = _checks.generator(rng), bin_draws.mass
+    cells = sample_mean_losses(counts, bin_draws.accuracy.shape, generator)
+
+    def scaled(accuracy: Floats) -> Floats:
+        return _scaled(_mean_over_cells(mass, accuracy, cells), (mass * accuracy).sum(axis=-1))
+
+    draws = of_bins = scaled(bin_draws.accuracy)
+    if stored_rows(counts) is None:  # as in `brier_score`
+        accuracy = generator.beta(*dirichlet_posterior(counts).accuracy_parameters, size=bin_draws.accuracy.shape)
+        draws = with_ranks_of(of_bins, scaled(accuracy))
+    return Draws(draws, "scaled_brier_score")

@@ -22,7 +22,7 @@ from bayescal.draws import BinDraws
 from bayescal.labels.evidence import TINY, Evidence, VerifiedCounts, kernels, log_free
 from bayescal.labels.nuisance import JudgeRates, Proposal, at_mode, fitted, log_mixture, normalised
 from bayescal.labels.sums import LabelCounts
-from bayescal.posterior.shrinkage.independent.sampling import systematic
+from bayescal.posterior.shrinkage.independent.family import systematic
 from bayescal.posterior.shrinkage.model import SamplerWarning, ShrinkagePosterior, compiled_form, compiled_form_pays
 from bayescal.posterior.shrinkage.prior import EXACT, FAMILIES, ShrinkagePrior, alternatives
 

@@ -19,7 +19,7 @@ from bayescal.data.predictions import TARGETS, Predictions
 from bayescal.data.times import Start, read_windows
 from bayescal.estimands.errors import ece
 from bayescal.estimands.plug_in import observed_bins
-from bayescal.monitoring.result import PRINTED_WINDOWS, Change
+from bayescal.monitoring.result import PRINTED_WINDOWS, Change, not_shown
 from bayescal.monitoring.sequential import SequentialTests
 from bayescal.monitoring.windowed import SCHEMA, WindowedCounts
 from bayescal.results.evaluation import Evaluation
@@ -366,8 +366,7 @@ class CalibrationMonitor(SequentialTests, _presented.Presented):
             name = "all rows" if held.window is None else held.start_text(k)
             n_rows, *numbers = _observed(held.counts[k]).values()
             rows.append([name, str(n_rows), *map(_render.number, numbers)])
-        more = len(held.counts) - len(rows)
-        remarks = [f"{more} earlier window{'s are' if more > 1 else ' is'} not shown."] if more else []
+        remarks = not_shown(len(held.counts) - len(rows))
         return _render.Sheet(f"Calibration monitor: {held}.", self.spec, HEADER, rows, remarks)
 
     @property

@@ -139,9 +139,32 @@ def _cells(draws: Draws) -> list[str]:
     return _render.numbers(draws.mean(), draws.sd(), *draws.interval(0.95))
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class OfWindows(_presented.Presented):
+    """A result after each window of a stream; both kinds have further columns."""
+
+    windows: tuple[Start, ...]
+    n_rows: Ints
+
+    _index = ("window",)
+
+    def __len__(self) -> int:
+        """Number of windows."""
+        return len(self.windows)
+
+    def _by_window(self, *columns: Floats) -> list[dict[str, Any]]:
+        rows = zip(self.windows, *(column.tolist() for column in (self.n_rows, *columns)), strict=True)
+        return [dict(zip(("window", *self._columns), row, strict=True)) for row in rows]
+
+
+def not_shown(more: int) -> list[str]:
+    """Return the remark on earlier windows that are not printed; empty if there are none."""
+    return [f"{more} earlier window{'s are' if more > 1 else ' is'} not shown."] if more else []
+
+
 @public
 @dataclass(frozen=True, eq=False, repr=False)
-class Evidence(_presented.Presented):
+class Evidence(OfWindows):
     r"""Evidence against a hypothesis about a stream, after each window, and the alarm that it raises.
 
     Returned by `CalibrationMonitor.evidence`. The values are an e-process: if the hypothesis is true, the probability
@@ -168,22 +191,15 @@ class Evidence(_presented.Presented):
         Remarks on rows that are not used, and on power.
     """
 
-    windows: tuple[Start, ...]
-    n_rows: Ints
     log_values: Floats
     level: float
     reference: str | None
     question: str
     notes: tuple[str, ...] = ()
 
-    _index = ("window",)
     _columns = ("n_rows", "value", "log_value", "p_value")
     _numbers = ("raised",)
     _quantity_name = "e_value"
-
-    def __len__(self) -> int:
-        """Number of windows."""
-        return len(self.windows)
 
     def __bool__(self) -> NoReturn:
         """Evidence is not an alarm: `raised` is."""
@@ -242,9 +258,7 @@ class Evidence(_presented.Presented):
 
         Keys are window (its start), n_rows, value, log_value (natural logarithm) and p_value.
         """
-        columns = (self.n_rows, self.values, self.log_values, self.p_values)
-        rows = zip(self.windows, *(column.tolist() for column in columns), strict=True)
-        return [dict(zip(("window", *self._columns), row, strict=True)) for row in rows]
+        return self._by_window(self.values, self.log_values, self.p_values)
 
     def sentence(self) -> str:
         """State whether there is an alarm, the evidence, and the guarantee of the threshold.
@@ -316,9 +330,7 @@ class Evidence(_presented.Presented):
             [in_words(self.windows[i]), str(self.n_rows[i]), in_e_words(self.log_values[i]), f"{p_values[i]:.2g}"]
             for i in shown
         ]
-        more = len(self) - len(rows)
-        earlier = [f"{more} earlier window{'s are' if more > 1 else ' is'} not shown."] if more else []
-        remarks, notes = (*earlier, *self.remarks), [EVIDENCE_COLUMNS] * bool(rows)
+        remarks, notes = (*not_shown(len(self) - len(rows)), *self.remarks), [EVIDENCE_COLUMNS] * bool(rows)
         return _render.Sheet(self.sentence(), self.spec, EVIDENCE_HEADER, rows, remarks, notes)
 
 
@@ -341,7 +353,7 @@ class Run(NamedTuple):
 
 @public
 @dataclass(frozen=True, eq=False, repr=False)
-class ConfidenceSequence(_presented.Presented):
+class ConfidenceSequence(OfWindows):
     """Anytime-valid intervals of the ECE of all rows up to each window.
 
     Returned by `CalibrationMonitor.confidence_sequence`. If the accuracies of the bins do not change, all intervals
@@ -364,8 +376,6 @@ class ConfidenceSequence(_presented.Presented):
         Remarks on rows that are not used.
     """
 
-    windows: tuple[Start, ...]
-    n_rows: Ints
     plug_in: Floats
     low: Floats
     high: Floats
@@ -373,13 +383,8 @@ class ConfidenceSequence(_presented.Presented):
     question: str
     notes: tuple[str, ...] = ()
 
-    _index = ("window",)
     _columns = ("n_rows", "plug_in", "low", "high")
     _quantity_name = "ece"
-
-    def __len__(self) -> int:
-        """Number of windows."""
-        return len(self.windows)
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -422,9 +427,7 @@ class ConfidenceSequence(_presented.Presented):
 
         Keys are window (its start), n_rows (up to its end), plug_in, low and high.
         """
-        columns = (self.n_rows, self.plug_in, self.low, self.high)
-        rows = zip(self.windows, *(column.tolist() for column in columns), strict=True)
-        return [dict(zip(("window", *self._columns), row, strict=True)) for row in rows]
+        return self._by_window(self.plug_in, self.low, self.high)
 
     def to_frame(self, prob: float | None = None, **options: Any) -> "pd.DataFrame":
         """Return the table as a pandas DataFrame, with numbers that are not rounded.
@@ -506,9 +509,8 @@ class ConfidenceSequence(_presented.Presented):
             [in_words(row["window"]), str(row["n_rows"]), *(_render.number(row[name]) for name in self._columns[1:])]
             for row in self.table()[0 if whole else -PRINTED_WINDOWS :]
         ]
-        more = len(self) - len(rows)
-        earlier = [f"{more} earlier window{'s are' if more > 1 else ' is'} not shown."] if more else []
-        return _render.Sheet(self.sentence(), self.spec, SEQUENCE_HEADER, rows, (*earlier, *self.remarks))
+        remarks = (*not_shown(len(self) - len(rows)), *self.remarks)
+        return _render.Sheet(self.sentence(), self.spec, SEQUENCE_HEADER, rows, remarks)
 
 
 def _limit(limit: Any) -> float:

@@ -60,7 +60,7 @@ import numpy as np
 from scipy.special import betaln, ndtri, xlog1py, xlogy, zeta
 
 from bayescal._arrays import Floats
-from bayescal.stats.log_odds import logit
+from bayescal.stats.sums import logit
 
 #: Drifts: shifts of the logit, and relative changes of its slope.
 SHIFTS = (-1.0, -0.5, -0.25, -0.12, -0.06, 0.0, 0.06, 0.12, 0.25, 0.5, 1.0)

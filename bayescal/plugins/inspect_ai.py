@@ -10,7 +10,7 @@ from bayescal._meant import attributes
 from bayescal._packages import require
 from bayescal.evaluate import evaluate
 from bayescal.read.answers import settled
-from bayescal.read.fields import STATED, graded, require_abstain, stated, value_at
+from bayescal.read.fields import STATED, graded, stated, value_at
 
 try:
     from inspect_ai.scorer import SampleScore, metric
@@ -82,8 +82,7 @@ def calibration(
     >>> round(values["ece"], 2), values["n_answers"]
     (0.36, 40.0)
     """
-    require_abstain(abstain)
-    read = stated(pattern, percent)
+    read = stated(pattern, percent, abstain=abstain)
 
     def calibration_of(scores: list[SampleScore]) -> dict[str, float]:
         places = [f"sample {each.sample_id!r}" for each in scores]

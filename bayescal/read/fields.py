@@ -179,8 +179,9 @@ class Stated:
         return number, signed, of_100 or self.percent
 
 
-def stated(pattern: str, percent: bool, logprob: bool = False) -> Stated:
-    """Return the function that reads confidences, after a check of its options."""
+def stated(pattern: str, percent: bool, logprob: bool = False, abstain: str = "refuse") -> Stated:
+    """Return the function that reads confidences, after a check of its options and of the treatment of no answer."""
+    _checks.one_of("abstain", abstain, ABSTAIN)
     if percent and logprob:
         raise ValueError("`percent=True` and `logprob=True` exclude each other: say what the numbers are.")
     try:
@@ -247,8 +248,3 @@ def _grade(value: Any, abstained: Sequence[Any]) -> float | None:
     if isinstance(value, bool | int | float) and (math.isnan(value) or 0 <= value <= 1):
         return float(value)
     return None
-
-
-def require_abstain(abstain: str) -> None:
-    """Require one of the ways to treat missing answers."""
-    _checks.one_of("abstain", abstain, ABSTAIN)

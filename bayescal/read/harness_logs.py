@@ -16,7 +16,7 @@ from bayescal._arrays import Floats
 from bayescal._invalid import quoted
 from bayescal._meant import public
 from bayescal.read.answers import Answers, settled
-from bayescal.read.fields import STATED, graded, json_records, log_files, require_abstain, stated, value_at, within
+from bayescal.read.fields import STATED, graded, json_records, log_files, stated, value_at, within
 
 Record = Mapping[str, Any]
 
@@ -99,8 +99,7 @@ def lm_eval(
     >>> answers.subject.tolist(), answers.correct.tolist(), answers.confidence.round(3).tolist()
     (['law'], [True], [0.818])
     """
-    require_abstain(abstain)
-    read_confidence = stated(pattern, percent)
+    read_confidence = stated(pattern, percent, abstain=abstain)
     columns: dict[str, list[Any]] = {name: [] for name in ("correct", "confidence", "subject", "question", "model")}
     columns |= {"cluster": []} if cluster is not None else {}
     files: list[str] = []

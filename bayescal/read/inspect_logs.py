@@ -13,7 +13,7 @@ from bayescal._checks import did_you_mean
 from bayescal._invalid import quoted
 from bayescal._meant import public
 from bayescal.read.answers import Answers, settled
-from bayescal.read.fields import STATED, fingerprint, graded, log_files, require_abstain, stated, value_at, within
+from bayescal.read.fields import STATED, fingerprint, graded, log_files, stated, value_at, within
 
 ZSTD = 93  #: Number in an archive of the compression that Python reads from version 3.14 on.
 #: Fields of a member that are read; events and messages, which are long, are not.
@@ -94,8 +94,7 @@ def inspect(
     >>> answers.correct.tolist(), answers.confidence.tolist()
     ([True], [0.9])
     """
-    require_abstain(abstain)
-    read_confidence = stated(pattern, percent)
+    read_confidence = stated(pattern, percent, abstain=abstain)
     no_answer = (abstained,) if isinstance(abstained, str) else tuple(abstained)
     logs, others = [], []
     for path, is_named in log_files(paths, ["*.eval", "*.json"], "logs of Inspect").items():

@@ -10,7 +10,7 @@ from bayescal._files import file_names
 from bayescal._invalid import quoted
 from bayescal._meant import public
 from bayescal.read.answers import Answers, settled
-from bayescal.read.fields import STATED, graded, json_records, log_files, require_abstain, stated, value_at, within
+from bayescal.read.fields import STATED, graded, json_records, log_files, stated, value_at, within
 
 #: What to do about words that are no grades.
 WORDS_HINT = "Other words are `classes=(wrong, right)`, and those of no answer `abstained`."
@@ -84,8 +84,7 @@ def json_lines(
     >>> answers.confidence.tolist(), answers.dropped
     ([0.8], 1)
     """
-    require_abstain(abstain)
-    read_confidence = stated(pattern, percent, logprob)
+    read_confidence = stated(pattern, percent, logprob, abstain)
     files = list(log_files(paths, ["*.jsonl"], "files of JSON lines"))
     lines = [
         (file, number, each)

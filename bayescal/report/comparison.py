@@ -1,4 +1,4 @@
-"""The plot of a comparison: classifiers, differences and ranks."""
+"""The plots of comparisons: classifiers, differences and ranks; the same over data sets."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -16,6 +16,7 @@ from bayescal.report import drawing
 from bayescal.report import forest as forests
 from bayescal.report.posterior import Density, density_of, draw_density
 from bayescal.results.comparison import Compared
+from bayescal.results.over_datasets import ComparisonOverDatasets
 from bayescal.results.scores import ScoreComparison
 
 CURVE = 201  #: Number of points of the curve of P(equal).
@@ -379,3 +380,104 @@ def _several(ax: "Axes", shapes: ComparisonShapes, what: str, colors: Colors, *,
     draw_probabilities(beside, shapes.decided, ["P(1st)", "P(equal)", "P(2nd)"], list(colors.three))
     words = f"1st: {_render.cut(best, 24)}, 2nd: the row\n({empty})"
     beside.set_xlabel(words, fontsize=drawing.SMALL, parse_math=False)
+
+
+TOTALS = ("mean of these data sets", "population mean", "new data set")  #: Names of the rows below the data sets.
+ROOM = (4.0, 1.8)  #: Width and height in inches below which labels are smaller.
+
+
+def rank_rows(result: ComparisonOverDatasets, estimand: EstimandLike = "ece", prob: float = 0.95) -> forests.Forest:
+    """Compute mean ranks over data sets with intervals: one row per classifier, the best mean rank first."""
+    ranks = result.ranks(estimand).values
+    order = np.argsort(ranks.mean(axis=0), kind="stable")
+    return forests.forest([_render.name(result.names[at]) for at in order], ranks[:, order], prob)
+
+
+def difference_rows(
+    result: ComparisonOverDatasets,
+    first: str | None = None,
+    second: str | None = None,
+    *,
+    estimand: EstimandLike = "ece",
+    prob: float = 0.95,
+) -> forests.Forest:
+    """Compute differences of two classifiers: one row per data set, their mean, and the population."""
+    population = result.population(first, second, estimand)
+    differences, mean = result.differences(first, second, estimand), result.difference(first, second, estimand)
+    values = [each.values for each in (differences, mean, population.mean, population.new)]
+    sizes = result.n_rows
+    names = [f"{_render.name(name)} (n = {sizes[name]})" for name in result.datasets]
+    return forests.forest([*names, *TOTALS], np.column_stack(values), prob)
+
+
+@public
+def plot_over_datasets(
+    result: ComparisonOverDatasets,
+    ax: "Axes | None" = None,
+    *,
+    first: str | None = None,
+    second: str | None = None,
+    estimand: EstimandLike = "ece",
+    prob: float = 0.95,
+    color: Any = None,
+    reference_color: Any = None,
+) -> "Axes":
+    """Draw mean ranks over data sets with intervals, or the difference of two classifiers on each data set.
+
+    Parameters
+    ----------
+    result : ComparisonOverDatasets
+        From `compare_over_datasets`.
+    ax : matplotlib Axes, optional
+        Where to draw. By default on a new pyplot figure, whose height fits the rows.
+    first, second : str, optional
+        Names of two classifiers (both or none), whose differences are drawn: one row per data set, below them the mean
+        of these data sets, the mean of their population, and the difference on a new data set. Without names, two
+        classifiers are drawn so; of more, the mean ranks, as in place of a diagram of critical differences.
+    color, reference_color : matplotlib color, optional
+        Colour of classifiers or data sets, and of the rows below the data sets.
+
+    Examples
+    --------
+    >>> rows = {"one": ([0, 1, 1], {"A": [0.2, 0.4, 0.7], "B": [0.1, 0.1, 0.9]})}
+    >>> rows["other"] = [0, 0, 1], {"A": [0.3, 0.4, 0.7], "B": [0.1, 0.2, 0.9]}
+    >>> ax = bc.plot_over_datasets(bc.compare_over_datasets(rows, bins=2, rng=1), Figure().subplots())
+    >>> [" ".join(label.get_text().split()) for label in ax.get_yticklabels()]
+    ['one (n = 3)', 'other (n = 3)', 'mean of these data sets', 'population mean', 'new data set']
+    """
+    remedy = "; make one with `bayescal.compare_over_datasets({'data set': comparison, ...})`."
+    _checks.instance("result", result, ComparisonOverDatasets, remedy)
+    prob = _checks.fraction("prob", prob)
+    of_pair = len(result) == 2 or first is not None or second is not None
+    if of_pair:
+        rows = difference_rows(result, first, second, estimand=estimand, prob=prob)
+    else:
+        rows = rank_rows(result, estimand, prob)
+    ax = drawing.axes_or_new(ax, figsize=(6.4, 1.2 + forests.forest_height(rows.names)))
+    small, colours = drawing.is_small(ax, *ROOM), drawing.palette(ax)
+    blue = _checks.color("color", color, colours.blue)
+    grey = _checks.color("reference_color", reference_color, colours.grey)
+    n_totals = len(TOTALS) * of_pair
+    forests.draw_forest(ax, rows, [blue] * (len(rows) - n_totals) + [grey] * n_totals, small=small)
+    if of_pair:
+        forests.mark_zero(ax, grey)
+        ax.axhline(len(rows) - n_totals - 0.5, color=grey, linewidth=0.6, alpha=0.5)
+        label = _label_of_pair(result, first, second, estimand)
+    else:
+        ax.set_xlim(1 - 0.05 * (len(result) - 1), len(result) + 0.05 * (len(result) - 1))
+        words = as_estimand(estimand).words(result.target)
+        label = [f"mean rank by {words} over {len(result.datasets)} data sets, 1 is the best"]
+    forests.write_label(ax, rows, (*label, forests.key(prob)), small=small)
+    return ax
+
+
+def _label_of_pair(
+    result: ComparisonOverDatasets, first: str | None, second: str | None, estimand: EstimandLike
+) -> list[str]:
+    """Say whose difference it is, and who is better where."""
+    one, other = (first, second) if first is not None and second is not None else result.labels
+    record = as_estimand(estimand)
+    label = "size of the " * (record.better == "nearest zero") + record.words(result.target)
+    better, worse = (one, other) if record.better != "larger" else (other, one)
+    names = [_render.name(name) for name in (one, other, better, worse)]
+    return [f"{label}: {names[0]} - {names[1]}", f"{names[2]} is better left of 0, {names[3]} right of it"]

@@ -1,7 +1,9 @@
-"""Results as data for JSON documents."""
+"""Results as data for JSON documents; import of the pages, which register the documents of topics."""
 
 from collections.abc import Iterable, Mapping
 from functools import singledispatch
+from importlib import import_module
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -11,7 +13,6 @@ from bayescal import _presented, _render
 from bayescal._version import __version__
 from bayescal.draws import Draws
 from bayescal.estimands.registry import EstimandLike, as_estimand
-from bayescal.report.topics import load_page_of
 from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.comparison import Comparison
 from bayescal.results.evaluation import Evaluation
@@ -193,3 +194,17 @@ def bin_table(evaluation: Evaluation) -> list[dict[str, Any]]:
     columns |= {"accuracy_low": ends[0], "accuracy_high": ends[1], **evaluation._bin_columns()}
     rows = zip(*(np.asarray(column).tolist() for column in columns.values()), strict=True)
     return [dict(zip(columns, row, strict=True)) for row in rows]
+
+
+#: Name of the package, and its folder.
+PACKAGE, FOLDER = "bayescal", Path(__file__).parents[1]
+
+
+def load_page_of(kind: type) -> None:
+    """Import `page.py` of the folder in which a result, or a class that it inherits from, is defined."""
+    for each in kind.__mro__:
+        package, *folders = each.__module__.split(".")
+        if package != PACKAGE or len(folders) < 2 or folders[0] == "report":
+            continue
+        if (FOLDER / folders[0] / "page.py").is_file():
+            import_module(f"bayescal.{folders[0]}.page")

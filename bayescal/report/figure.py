@@ -7,9 +7,8 @@ import numpy as np
 
 from bayescal import _packages
 from bayescal._arrays import Figure
-from bayescal.report.comparison import plot_comparison
+from bayescal.report.comparison import TOTALS, plot_comparison, plot_over_datasets
 from bayescal.report.forest import forest_height, plot_forest, row_names, rows_height
-from bayescal.report.over_datasets import TOTALS, plot_over_datasets
 from bayescal.report.page_content import drawn
 from bayescal.report.posterior import plot_posterior
 from bayescal.report.reliability import plot_reliability

@@ -9,22 +9,20 @@ from bayescal import _packages, _presented, _render
 from bayescal._arrays import Axes, Figure
 from bayescal.estimands.registry import EstimandLike, as_scalar
 from bayescal.report import tables
-from bayescal.report.comparison import plot_comparison
+from bayescal.report.comparison import TOTALS, plot_comparison, plot_over_datasets
+from bayescal.report.document import load_page_of
 from bayescal.report.forest import draw_scores, forest_height, name_lines, plot_forest, row_names, rows_height
-from bayescal.report.over_datasets import TOTALS, plot_over_datasets
 from bayescal.report.posterior import plot_posterior
 from bayescal.report.reliability import plot_reliability
 from bayescal.report.sensitivity import plot_bin_sensitivity, plot_model_sensitivity
 from bayescal.report.tables import Table
-from bayescal.report.topics import load_page_of
 from bayescal.results import wording
 from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.comparison import Compared, Comparison
-from bayescal.results.decomposition import CorpDecomposition, MurphyDecomposition
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.grouped import GroupedEvaluation
 from bayescal.results.over_datasets import ComparisonOverDatasets
-from bayescal.results.scores import MultiClassScore, ScoreComparison
+from bayescal.results.scores import CorpDecomposition, MultiClassScore, MurphyDecomposition, ScoreComparison
 from bayescal.results.sensitivity import BinSensitivity, ModelSensitivity
 
 WIDTH = 4.6  #: Width in inches of a picture; on a telephone its text is then as large as on paper.

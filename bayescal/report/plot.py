@@ -9,12 +9,11 @@ from bayescal._arrays import Axes
 from bayescal._meant import public
 from bayescal._presented import Presented
 from bayescal.report import drawing
-from bayescal.report.comparison import plot_comparison
+from bayescal.report.comparison import plot_comparison, plot_over_datasets
+from bayescal.report.document import load_page_of
 from bayescal.report.forest import draw_scores, plot_forest
-from bayescal.report.over_datasets import plot_over_datasets
 from bayescal.report.reliability import plot_reliability
 from bayescal.report.sensitivity import plot_bin_sensitivity, plot_model_sensitivity
-from bayescal.report.topics import load_page_of
 from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.comparison import Comparison
 from bayescal.results.evaluation import Evaluation
@@ -105,13 +104,12 @@ drawn_by_type.register(ModelSensitivity, plot_model_sensitivity)
 
 
 @drawn_by_type.register(MultiClassScore)
-def _(result: MultiClassScore, ax: "Axes | None" = None, *, prob: float = 0.95) -> Any:
-    return _scores({result.name: result}, ax, prob)
-
-
 @drawn_by_type.register(ScoreComparison)
-def _(result: ScoreComparison, ax: "Axes | None" = None, *, prob: float = 0.95) -> Any:
-    return _scores(result.scores, ax, prob)
+def _(result: MultiClassScore | ScoreComparison, ax: "Axes | None" = None, *, prob: float = 0.95) -> Any:
+    scores = result.scores if isinstance(result, ScoreComparison) else {result.name: result}
+    prob, ax = _checks.fraction("prob", prob), drawing.axes_or_new(ax, figsize=(6.4, 1.6 + 0.4 * len(scores)))
+    draw_scores(ax, scores, prob)
+    return ax
 
 
 @drawn_by_type.register(WorstRegret)
@@ -137,10 +135,4 @@ def _(result: WorstRegret, ax: "Axes | None" = None, *, prob: float = 0.95, simu
     above = drawing.key_above(ax, small=small)
     drawing.titled(ax, title, [] if small else [result.spec], above=above, small=small)
     drawing.keep_within(ax)
-    return ax
-
-
-def _scores(scores: Mapping[str, MultiClassScore], ax: "Axes | None", prob: float) -> Any:
-    prob, ax = _checks.fraction("prob", prob), drawing.axes_or_new(ax, figsize=(6.4, 1.6 + 0.4 * len(scores)))
-    draw_scores(ax, scores, prob)
     return ax

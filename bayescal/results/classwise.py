@@ -16,7 +16,6 @@ from bayescal._metrics import Table
 from bayescal.data.reading import reading_of
 from bayescal.draws import BinDraws, Draws
 from bayescal.estimands import errors
-from bayescal.estimands.classwise import classwise_mean, marginal_mean, root_mean_square
 from bayescal.estimands.plug_in import observed_bins
 from bayescal.estimands.registry import EstimandLike, as_estimand, registered
 from bayescal.posterior.joint import reorder
@@ -153,7 +152,8 @@ class ClasswiseEvaluation(Evaluations):
         ----------
         .. [1] A. Kumar, P. Liang and T. Ma (2019), as for `plug_in_error`, section 2.
         """
-        values = root_mean_square(self.draws("l2_error")).values
+        errors = self.draws("l2_error").values
+        values = np.sqrt(np.einsum("sk,sk->s", errors, errors) / errors.shape[1])
         return Draws(np.where(self.exact, 0.0, values), "rms_error")
 
     def marginal_calibration_error(self, frequency: ArrayLike | None = None, *, squared: bool = False) -> Draws:
@@ -181,8 +181,11 @@ class ClasswiseEvaluation(Evaluations):
         >>> by_class.marginal_calibration_error(squared=True)
         Draws(squared_marginal_calibration_error: mean 0.004257, 95 % interval [0.002986, 0.00583], 4000 draws)
         """
-        squares = Draws(self.draws("l2_error").values ** 2)
-        mean = marginal_mean(squares, self._frequency if frequency is None else frequency).values
+        weights = self._frequency if frequency is None else np.asarray(frequency, dtype=np.float64)
+        _checks.same_length(("frequency", "by_class"), (len(weights), len(self)))
+        if (weights < 0).any() or not abs(weights.sum() - 1) <= 1e-9:
+            raise ValueError(f"`frequency` must be >= 0 and sum to 1; it sums to {weights.sum():g}.")
+        mean = self.draws("l2_error").values ** 2 @ weights
         name = "squared_marginal_calibration_error" if squared else "marginal_calibration_error"
         return Draws(np.where(self.exact, 0.0, mean if squared else np.sqrt(mean)), name)
 
@@ -210,17 +213,15 @@ class ClasswiseEvaluation(Evaluations):
 
     def _means(self, estimand: EstimandLike) -> tuple[Draws, Draws]:
         """Draws of the unweighted and of the weighted mean over classes; both are 0 in draws with all classes exact."""
-        by_class = self.draws(estimand)
+        by_class, (name, weighted) = self.draws(estimand).values, self._names_of_means(estimand)
         known = self.exact | (as_estimand(estimand) is registered()["signed_error"])
-        means = (classwise_mean(by_class), known), (marginal_mean(by_class, self._frequency), self.exact)
-        named = zip(means, self._names_of_means(estimand), strict=True)
-        unweighted, weighted = (Draws(np.where(zero, 0.0, mean.values), name) for (mean, zero), name in named)
-        return unweighted, weighted
+        mean = Draws(np.where(known, 0.0, by_class.mean(axis=1)), name)
+        return mean, Draws(np.where(self.exact, 0.0, by_class @ self._frequency), weighted)
 
     @cached_property
     def null(self) -> Draws:
         """Draws of the plug-in classwise ECE if the classifier were exactly calibrated."""
-        return Draws(classwise_mean(self.null_by_class).values, "classwise ece if calibrated")
+        return Draws(self.null_by_class.values.mean(axis=1), "classwise ece if calibrated")
 
     @cached_property
     def plug_in(self) -> float:

@@ -89,13 +89,19 @@ def shown_pairs(labels: Sequence[Any], *, whole: bool) -> list[tuple[Any, Any]]:
     return pairs if whole or len(pairs) <= MOST_PAIRS else [(labels[0], other) for other in labels[1:]]
 
 
-def pair_cells(rows: Iterable[Mapping[str, Any]], decimals: int = 4) -> list[list[str]]:
-    """Return the cells of the columns `HEADER`, from rows of a decision table."""
+def pair_cells(
+    rows: Iterable[Mapping[str, Any]],
+    decimals: int = 4,
+    numbers: Sequence[str] = ("mean", "sd", "low", "high"),
+    more: Sequence[str] = (),
+) -> list[list[str]]:
+    """Return the cells of rows of a decision table: pair, `numbers`, probabilities, `more`; by default of `HEADER`."""
     return [
         [
             f"{row['first']} - {row['second']}",
-            *(_render.number(row[name], decimals) for name in ("mean", "sd", "low", "high")),
+            *(_render.number(row[name], decimals) for name in numbers),
             *(_render.probability(row[name]).removeprefix("= ") for name in ("p_left", "p_rope", "p_right")),
+            *(_render.number(row[name], decimals) for name in more),
         ]
         for row in rows
     ]

@@ -86,9 +86,6 @@ class Compared(Judged, Evaluations):
         both = [self.evaluations[self.names[at]] for at in (i, j)]
         return self._draw_jointly(both, self.pairs and {(0, 1): self.pairs[i, j]}, record)
 
-    def _rope(self) -> float:
-        return self.rope
-
     @property
     def remarks(self) -> tuple[str, ...]:
         """Warnings about the intervals, each with the names of the evaluations that it concerns."""

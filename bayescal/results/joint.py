@@ -337,6 +337,11 @@ class Joint(Labelled, _presented.Presented):
 class Judged(Joint):
     """Joint draws, and the best evaluation against the second best in words."""
 
+    rope: float
+
+    def _rope(self) -> float:
+        return self.rope
+
     def _tables(self, prob: float, **options: Any) -> list[Table]:
         """Return each classifier, and the pairs in the given order, which does not depend on the data."""
         name, estimand = self._measured_by(**options), options.get("estimand")

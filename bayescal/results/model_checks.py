@@ -16,7 +16,7 @@ from bayescal.posterior.contract import HasHypotheses, HasParameters, PredictsOu
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.clusters import clusters_of
 from bayescal.stats.contract import Counts
-from bayescal.stats.log_odds import VALUE_FLOOR
+from bayescal.stats.sums import VALUE_FLOOR
 
 if TYPE_CHECKING:
     from bayescal.results.sensitivity import ModelSensitivity

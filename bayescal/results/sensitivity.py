@@ -48,6 +48,13 @@ class Choices[K, E](_presented.Presented):
         """Return the choice of a row of the table in words."""
         raise NotImplementedError
 
+    def sentence(self, prob: float = 0.95) -> str:
+        """Return the range of the estimates in words."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.sentence()})"
+
     def _range(self, rows: list[dict[str, Any]], prob: float) -> str:
         """Return the range of posterior means in words, and how it compares with the mean width of the intervals."""
         width = float(np.mean([row["high"] - row["low"] for row in rows]))
@@ -198,9 +205,6 @@ class BinSensitivity(Choices[BinChoice, Any]):
     def _in_words(self, row: Mapping[str, Any]) -> str:
         return f"{row['n_bins']} {row['binning']} bins"
 
-    def __repr__(self) -> str:
-        return f"BinSensitivity({self.sentence()})"
-
 
 type ModelChoice = tuple[str, str]  #: Names of the model and of its prior.
 DEFAULT = "default"  #: Name of the prior with the default options of the model.
@@ -341,9 +345,6 @@ class ModelSensitivity(Choices[ModelChoice, Any]):
     def _in_words(self, row: Mapping[str, Any]) -> str:
         model = row["model"]
         return f"{'Dirichlet' if model == 'dirichlet' else model} model, {row['prior']}"
-
-    def __repr__(self) -> str:
-        return f"ModelSensitivity({self.sentence()})"
 
 
 def _name(choice: ModelChoice) -> str:

@@ -10,8 +10,8 @@ from bayescal._meant import public
 from bayescal.analyses.one import count_rows, remarks_on
 from bayescal.data.predictions import Columns, Predictions, TopLabels, read_rows
 from bayescal.estimands.decompositions import corp_parts, isotonic_fit, mean_log_loss, mean_squared_error, murphy_parts
-from bayescal.results.decomposition import CorpDecomposition, MurphyDecomposition
 from bayescal.results.remarks import row_remarks
+from bayescal.results.scores import CorpDecomposition, MurphyDecomposition
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.contract import require_kind
 from bayescal.stats.sums import effective_number

@@ -11,7 +11,7 @@ from bayescal.data.reading import Reading
 from bayescal.shift.counts import ShiftCells, ShiftCounts
 from bayescal.shift.shifted_bins import ShiftedBins
 from bayescal.stats.documents import sums as plain
-from bayescal.stats.documents.joint import labels_document, labels_from_document
+from bayescal.stats.documents.sums import labels_document, labels_from_document
 from bayescal.stats.stored import register_counts
 from bayescal.stats.sums import row_counts
 

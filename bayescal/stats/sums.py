@@ -1,4 +1,4 @@
-"""Sums over rows: floats by index, exact numbers of rows, effective numbers of rows, cosine similarity."""
+"""Sums over rows: floats by index, exact numbers of rows, effective ones, cosine similarity; log odds."""
 
 from typing import Any
 
@@ -77,3 +77,12 @@ def unit_weights(rows: Ints) -> tuple[Floats, Floats]:
 def by_bin(values: Array) -> Array:
     """Sum an array of shape (2, n_bins) over outcomes; return one-dimensional joint cells unchanged."""
     return values.sum(axis=0) if values.ndim == 2 else values
+
+
+VALUE_FLOOR = 1e-9  #: Default distance from 0 and 1 to which probabilities are clipped.
+
+
+def logit(probability: Floats, floor: float = VALUE_FLOOR) -> Floats:
+    """Return the log odds of probabilities, which are clipped to [floor, 1 - floor]."""
+    inside = np.clip(probability, floor, 1 - floor)
+    return np.log(inside) - np.log1p(-inside)

@@ -19,8 +19,7 @@ from bayescal import BinDraws, BinnedCounts, PairedCounts, evaluate_counts
 from bayescal._arrays import Ints
 from bayescal.analyses.compare import SameRowsWarning, compare_counts, compare_independent
 from bayescal.datasets.simulate import POPULATIONS, BetaPopulation, simulate, true_curve
-from bayescal.estimands.scores import joint_log_scores
-from bayescal.estimands.scores_scaled import joint_scaled_brier_scores
+from bayescal.estimands.scores import joint_log_scores, joint_scaled_brier_scores
 from bayescal.posterior.joint import correlation, reorder
 from bayescal.verify.coverage import CoverageStudy, score, stacked
 from bayescal.verify.methods import Interval

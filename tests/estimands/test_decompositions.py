@@ -9,7 +9,7 @@ import pytest
 import bayescal as bc
 from bayescal.estimands.decompositions import corp_parts, isotonic_fit, mean_squared_error, murphy_parts
 from bayescal.estimands.registry import registered
-from bayescal.results.decomposition import MURPHY
+from bayescal.results.scores import MURPHY
 from bayescal.stats.binned import BinnedCounts
 
 

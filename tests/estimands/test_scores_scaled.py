@@ -5,7 +5,7 @@ import pytest
 from scipy.special import expit
 
 import bayescal as bc
-from bayescal.estimands.scores_scaled import joint_scaled_brier_scores
+from bayescal.estimands.scores import joint_scaled_brier_scores
 
 RNG = np.random.default_rng(4)
 X = RNG.normal(-1, 1.2, 20_000)

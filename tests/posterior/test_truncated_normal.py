@@ -4,7 +4,7 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from bayescal.posterior.truncated_normal import (
+from bayescal.posterior.dirichlet import (
     sample_truncated_normal,
     truncated_normal_moments,
     truncated_normal_quantile,

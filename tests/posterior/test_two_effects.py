@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bayescal.posterior.random_effects import RandomEffectsPosterior
-from bayescal.posterior.two_effects import TwoEffectsPosterior
+from bayescal.posterior.random_effects import RandomEffectsPosterior, TwoEffectsPosterior
 
 ESTIMATE = np.array([[0.42, 0.61], [-0.15, 0.93], [0.10, 1.12], [0.65, 0.55], [0.22, 0.80], [-0.40, 1.05]])
 ERROR = np.array([[0.2, 0.15], [0.1, 0.2], [0.3, 0.25], [0.15, 0.1], [0.25, 0.2], [0.2, 0.3]])

@@ -5,7 +5,7 @@ import pytest
 from scipy.special import betainc
 
 import bayescal as bc
-from bayescal.posterior.truncated_normal import truncated_normal_moments, truncated_normal_quantile
+from bayescal.posterior.dirichlet import truncated_normal_moments, truncated_normal_quantile
 
 N_DRAWS = 200_000
 

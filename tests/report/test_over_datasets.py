@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 
 import bayescal as bc
 from bayescal.datasets.simulate import simulate
-from bayescal.report.over_datasets import difference_rows, rank_rows
+from bayescal.report.comparison import difference_rows, rank_rows
 
 NAMES = ("A", "B", "C")
 

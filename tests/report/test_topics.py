@@ -20,7 +20,7 @@ def test_only_the_page_of_the_topic_of_a_result_is_loaded(result, loaded):
     code = f"""
 import sys
 from {module} import {name}
-from bayescal.report.topics import load_page_of
+from bayescal.report.document import load_page_of
 load_page_of({name})
 print(sorted(m.split(".")[1] for m in sys.modules if m.startswith("bayescal.") and m.endswith(".page")))
 """

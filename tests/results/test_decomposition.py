@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from bayescal.results.decomposition import CorpDecomposition, MurphyDecomposition
+from bayescal.results.scores import CorpDecomposition, MurphyDecomposition
 
 MURPHY = MurphyDecomposition(
     score=0.211,

@@ -10,8 +10,7 @@ from matplotlib.figure import Figure
 
 import bayescal as bc
 from bayescal.datasets.simulate import simulate
-from bayescal.report.comparison import comparison_shapes
-from bayescal.report.over_datasets import difference_rows
+from bayescal.report.comparison import comparison_shapes, difference_rows
 
 WORSE_FIRST = ("timid", "honest", "bent", "flat", "high", "low")
 #: Names and number of a sentence.

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import bayescal as bc
-from bayescal.results.decomposition import CORP, MURPHY
+from bayescal.results.scores import CORP, MURPHY
 
 
 def signed_sum(result, signs):

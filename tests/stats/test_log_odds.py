@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from bayescal.stats.log_odds import VALUE_FLOOR, logit
+from bayescal.stats.sums import VALUE_FLOOR, logit
 
 
 @pytest.mark.parametrize("odds", [Fraction(1, 999), Fraction(1, 3), Fraction(1), Fraction(9), Fraction(10**6)])

@@ -7,9 +7,8 @@ from scipy.special import expit
 
 from bayescal._arrays import Bools, Floats
 from bayescal.draws import BinDraws
-from bayescal.stats.log_odds import logit
 from bayescal.stats.ordered import MergedCounts, Steps, ends_of_equal_weight, merge_between
-from bayescal.stats.sums import effective_number
+from bayescal.stats.sums import effective_number, logit
 
 #: A bin is divided if its scores span more than WIDEST_LOGIT on the logit scale and more than WIDEST; scores closer to
 #: 0 or 1 than LOGIT_FLOOR count as this far away.

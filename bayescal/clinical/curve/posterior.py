@@ -22,8 +22,8 @@ from bayescal.posterior.shrinkage.posterior import ShrinkagePosterior
 from bayescal.posterior.shrinkage.prior import EXACT, allot
 from bayescal.posterior.shrinkage.saturated import SaturatedBins
 from bayescal.stats.contract import Counts
-from bayescal.stats.log_odds import logit
 from bayescal.stats.ordered import MergedCounts
+from bayescal.stats.sums import logit
 
 #: Sub-models with deviations from exact calibration: the drift, the Gaussian process, and their sum.
 DEVIATIONS = ("drift", "curve", "both")

@@ -16,8 +16,7 @@ from bayescal.clinical.slope.posterior import RecalibrationPosterior, lever_of
 from bayescal.data.columns import column
 from bayescal.data.frames import to_array
 from bayescal.draws import Draws
-from bayescal.posterior.random_effects import RandomEffectsPosterior
-from bayescal.posterior.two_effects import TwoEffectsPosterior
+from bayescal.posterior.random_effects import RandomEffectsPosterior, TwoEffectsPosterior
 
 FEWEST_CENTRES, FEW_CENTRES = 3, 10  #: Least number of centres, and that below which a remark names the prior.
 #: Scales of the half-t priors of standard deviations: of the shift at the mean logit, the slope, and logs or logits.
@@ -62,7 +61,7 @@ class NewCentre(_presented.Presented):
     -----
     The line of centre j is :math:`\mathrm{logit}\,E[y] = t_j + b_j (x - \bar x)`, with the mean logit :math:`\bar x` of
     all rows, so that estimates of t and b are nearly uncorrelated within centres. Over centres, (t, b) are Normal; see
-    `bayescal.posterior.two_effects.TwoEffectsPosterior`. The half-t priors of their standard deviations have the scales
+    `bayescal.posterior.random_effects.TwoEffectsPosterior`. The half-t priors of their standard deviations have scales
     0.5 and 0.3. The likelihood of a centre is Normal with the moments of its own posterior, from which its prior is
     divided out. O/E and AUC vary with the mix of patients, too: they have random effects of their own, as in
     `GroupedClinicalSummary`.

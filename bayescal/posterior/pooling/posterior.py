@@ -16,12 +16,21 @@ from bayescal import _checks
 from bayescal._arrays import Bools, Floats, Generator, Indices
 from bayescal.draws import BinDraws
 from bayescal.posterior.contract import HasHypotheses, Posterior
-from bayescal.posterior.pooling.evidence import Deviations, GroupBins, Rows, deviations
+from bayescal.posterior.pooling.evidence import (
+    Approximations,
+    Chosen,
+    Deviations,
+    GroupBins,
+    Rows,
+    deviations,
+    draw_accuracies,
+    draw_deviations,
+    draw_masses,
+)
 from bayescal.posterior.pooling.prior import ALONE, COMMON, DEVIATING, REFUTED, Component, PoolingPrior
-from bayescal.posterior.pooling.sampling import Approximations, Chosen, draw_accuracies, draw_deviations, draw_masses
 from bayescal.posterior.shrinkage.prior import EXACT
 from bayescal.stats.contract import Counts
-from bayescal.stats.log_odds import logit
+from bayescal.stats.sums import logit
 
 #: Steps of the variational approximation, and the change of expected groups below which they end.
 STEPS, TOLERANCE = 200, 1e-4

@@ -8,10 +8,9 @@ import numpy as np
 from scipy.special import betaln, xlog1py, xlogy
 
 from bayescal._arrays import Bools, Floats, Generator
-from bayescal.posterior.shrinkage.independent.sampling import systematic
+from bayescal.posterior.shrinkage.independent.family import systematic
 from bayescal.posterior.shrinkage.sub_model import SubModel, SubModelDraws, inverse_probabilities
-from bayescal.stats.log_odds import VALUE_FLOOR
-from bayescal.stats.sums import effective_number
+from bayescal.stats.sums import VALUE_FLOOR, effective_number
 
 #: Cells of a grid: lower ends of shape (n_cells, n_axes), common widths of shape (n_axes,), and log posterior masses.
 Cells = tuple[Floats, Floats, Floats]

@@ -18,15 +18,13 @@ from bayescal._arrays import Array, Bools, Floats, Generator, Indices
 from bayescal.draws import BinDraws
 from bayescal.posterior.shrinkage import prior as priors
 from bayescal.posterior.shrinkage import sub_model as sub_models
-from bayescal.posterior.shrinkage.independent.family import IndependentBins, IndependentSubModel
-from bayescal.posterior.shrinkage.independent.sampling import ImportanceSample
+from bayescal.posterior.shrinkage.independent.family import ImportanceSample, IndependentBins, IndependentSubModel
 from bayescal.posterior.shrinkage.noise import LabelNoise, NoiseAtEnds, crowded_ends
-from bayescal.posterior.shrinkage.offsets import EqualOffsets
 from bayescal.posterior.shrinkage.saturated import SaturatedBins, is_saturated
-from bayescal.posterior.shrinkage.segments import Segments
+from bayescal.posterior.shrinkage.segments import EqualOffsets, Segments
 from bayescal.posterior.shrinkage.sub_model import SamplerWarning as SamplerWarning
 from bayescal.stats.contract import Counts
-from bayescal.stats.log_odds import VALUE_FLOOR, logit
+from bayescal.stats.sums import VALUE_FLOOR, logit
 
 DIAGNOSTIC_DRAWS = 1000  #: Number of importance draws for diagnostics.
 

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.special import betaln, expit, softmax, xlog1py, xlogy
 
 from bayescal._arrays import Bools, Floats, Generator
-from bayescal.stats.log_odds import VALUE_FLOOR
+from bayescal.stats.sums import VALUE_FLOOR
 
 #: A bin is saturated if its mean confidence is within this distance of 0 or 1. Its logit is nearly infinite, so a drift
 #: of the logit cannot describe its accuracy.

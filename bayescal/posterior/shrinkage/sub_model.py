@@ -9,7 +9,7 @@ import numpy as np
 from bayescal import _checks
 from bayescal._arrays import Bools, Floats, Generator, Indices
 from bayescal.draws import BinDraws
-from bayescal.stats.log_odds import VALUE_FLOOR
+from bayescal.stats.sums import VALUE_FLOOR
 
 #: Parameters of the sub-models, and their values under sub-models that lack them.
 PARAMETERS = {"intercept": 0.0, "slope": 1.0} | dict.fromkeys(("tau", "rho", "amount", "noise", "noise_rate"), np.nan)

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal.draws import BinDraws
-from bayescal.posterior.dirichlet import DirichletPosterior, dirichlet_posterior
-from bayescal.posterior.truncated_normal import sample_truncated_normal
+from bayescal.posterior.dirichlet import DirichletPosterior, dirichlet_posterior, sample_truncated_normal
 from sbc.control import Control, last_bin_empty, outcomes_flipped, rows_times, with_counts
 from sbc.ranks import Sampler
 from sbc.simulators import DirichletSimulator

@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal.posterior.shrinkage.independent.family import IndependentSubModel
-from bayescal.posterior.shrinkage.offsets import EqualOffsets
 from bayescal.posterior.shrinkage.posterior import ShrinkagePosterior
 from bayescal.posterior.shrinkage.prior import EXACT
-from bayescal.posterior.shrinkage.segments import Segments
+from bayescal.posterior.shrinkage.segments import EqualOffsets, Segments
 from bayescal.posterior.shrinkage.sub_model import SubModel, SubModelDraws
 from sbc.control import Control
 from sbc.simulators import prior_probabilities

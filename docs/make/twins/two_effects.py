@@ -8,8 +8,7 @@ import numpy as np
 
 from bayescal import _packages
 from bayescal._arrays import Floats
-from bayescal.posterior.random_effects import DEGREES
-from bayescal.posterior.two_effects import SHAPE, TwoEffectsPosterior
+from bayescal.posterior.random_effects import DEGREES, SHAPE, TwoEffectsPosterior
 from bayescal.verify.named import Moments, below, by_name
 
 if TYPE_CHECKING:

@@ -7,11 +7,10 @@ from scipy.stats import dirichlet_multinomial, norm
 from twins.examples import few_groups
 from twins.pooling import CURVE
 
-from bayescal.posterior.pooling import evidence, sampling
-from bayescal.posterior.pooling.evidence import GroupBins, Rows
+from bayescal.posterior.pooling import evidence
+from bayescal.posterior.pooling.evidence import GroupBins, Rows, draw_masses, precision_probabilities
 from bayescal.posterior.pooling.posterior import PooledPosterior
 from bayescal.posterior.pooling.prior import PoolingPrior
-from bayescal.posterior.pooling.sampling import draw_masses, precision_probabilities
 
 BINS = few_groups()
 CENTRE = np.array([CURVE])
@@ -70,7 +69,7 @@ def test_a_group_without_rows_has_the_prior_given_the_weights(close_to):
 @pytest.mark.parametrize("tau", [0.0, 0.2])
 def test_deviations_have_their_posterior_after_many_steps(tau, monkeypatch, close_to):
     """A skewed posterior: nearly all outcomes are 1, and the prior is wide; 60 steps instead of 2, and a fine grid."""
-    monkeypatch.setattr(sampling, "STEPS", 60)
+    monkeypatch.setattr(evidence, "STEPS", 60)
     n = np.full((1, 3), 20.0)
     confidence = np.array([[0.3, 0.5, 0.7]])
     bins = GroupBins(n, n * np.array([0.7, 0.9, 1.0]), n, confidence, np.full(3, 1 / 3))

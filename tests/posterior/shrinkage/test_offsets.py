@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from moments_of_ece import sums_of_gaps
 
-from bayescal.posterior.shrinkage.offsets import EqualOffsets
+from bayescal.posterior.shrinkage.segments import EqualOffsets
 
 N = np.array([40.0, 25.0, 60.0, 30.0])
 K = np.array([15.0, 14.0, 31.0, 28.0])

@@ -12,7 +12,7 @@ from scipy.special import expit, psi
 
 from bayescal._arrays import Floats
 from bayescal.posterior.beta_binomial import FARTHEST_LOGIT, log_binomial, log_ratio
-from bayescal.stats.log_odds import logit
+from bayescal.stats.sums import logit
 
 LEVERAGE_FLOOR = 1e-4  #: Mean confidences are clipped to this distance from 0 and 1 in x, which the slope multiplies.
 LARGEST_LOG_SLOPE = 30.0  #: Log slopes are clipped to this value, to avoid overflow of the slope.

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bayescal.posterior.shrinkage.independent.sampling import _categorical, systematic
+from bayescal.posterior.shrinkage.independent.family import _categorical, systematic
 
 
 @pytest.mark.parametrize("weights", [[1, 1, 2], [3, 0, 1], [0, 5, 0], [0.001, 0.999], [7]])

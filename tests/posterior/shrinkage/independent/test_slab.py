@@ -6,7 +6,7 @@ import pytest
 from scipy import integrate
 from scipy.special import logit
 
-from bayescal.posterior.shrinkage.independent.slab import SlabTable, tau_rule
+from bayescal.posterior.shrinkage.independent.integrated import SlabTable, tau_rule
 
 
 @pytest.mark.parametrize("power", [0.1, 0.5, 1.0, 3.0])

@@ -10,23 +10,27 @@ from scipy import stats
 
 import bayescal as bc
 from bayescal import Draws
-from bayescal.estimands.classwise import classwise_mean, jointly_exact, marginal_mean, root_mean_square
+from bayescal.analyses.groups import jointly_exact
 
 
 @pytest.fixture
-def by_class():
-    return Draws(np.array([[0.1, 0.2, 0.6], [0.0, 0.3, 0.3]]))
+def by_hand(three_classes):
+    """Two draws of three classes with the frequencies 1/2, 1/4 and 1/4; none is exactly calibrated."""
+    y = np.repeat([0, 1, 2], [2, 1, 1])
+    counts = bc.BinnedCounts.classwise(y, np.full((4, 3), 1 / 3))
+    by_class = Draws(np.array([[0.1, 0.2, 0.6], [0.0, 0.3, 0.3]]))
+    return replace(three_classes[2], by_class=by_class, counts=counts, exact=np.zeros(2, bool))
 
 
-def test_by_hand(by_class):
-    np.testing.assert_allclose(classwise_mean(by_class).values, [0.3, 0.2])
-    np.testing.assert_allclose(marginal_mean(by_class, [0.5, 0.25, 0.25]).values, [0.25, 0.15])
-    assert classwise_mean(by_class).name == "classwise_ece"
-    assert marginal_mean(by_class, [0.5, 0.25, 0.25]).name == "marginal_error"
+def test_means_by_hand(by_hand):
+    np.testing.assert_allclose(by_hand.ece.values, [0.3, 0.2])
+    np.testing.assert_allclose(by_hand.marginal_error.values, [0.25, 0.15])
 
 
-def test_equal_frequencies_make_them_equal(by_class):
-    np.testing.assert_allclose(marginal_mean(by_class, np.full(3, 1 / 3)).values, classwise_mean(by_class).values)
+def test_draws_in_which_all_classes_are_exact_have_the_mean_0(by_hand):
+    exact = replace(by_hand, exact=np.array([True, False]))
+    np.testing.assert_allclose(exact.ece.values, [0, 0.2])
+    np.testing.assert_allclose(exact.marginal_error.values, [0, 0.15])
 
 
 @pytest.mark.parametrize(
@@ -39,9 +43,9 @@ def test_equal_frequencies_make_them_equal(by_class):
         ([50, 25, 25], "it sums to 100"),
     ],
 )
-def test_frequencies_that_are_none(by_class, frequency, message):
+def test_frequencies_that_are_none(three_classes, frequency, message):
     with pytest.raises(ValueError, match=message):
-        marginal_mean(by_class, frequency)
+        three_classes[2].marginal_calibration_error(frequency)
 
 
 @pytest.mark.parametrize(
@@ -203,10 +207,6 @@ def test_draws_of_means_over_classes_are_named_after_their_quantity(three_classe
         ]
     assert (found.ece.name, found.marginal_error.name) == ("classwise_ece", "marginal_error")
     assert found.rms_error.name == "rms_error"
-
-
-def test_the_root_mean_square_of_two_classes():
-    np.testing.assert_allclose(root_mean_square(Draws(np.array([[0.1, 0.7], [0.2, 0.2]]))).values, [0.5, 0.2])
 
 
 @pytest.fixture(scope="module")
