@@ -1,23 +1,22 @@
 """Intercept and slope, and a smooth calibration curve, in PyMC."""
 
 import numpy as np
+import pymc as pm
+import pytensor.tensor as pt
 
-from bayescal import _packages
-from bayescal._arrays import Floats, pm
+from bayescal._arrays import Floats
 from bayescal.clinical.curve.posterior import DEVIATIONS, DRIFT_SDS, RANGES, SIGMAS, SmoothCurvePosterior
 from bayescal.clinical.slope.posterior import RecalibrationPosterior
 from bayescal.posterior.shrinkage.prior import EXACT
+from bayescal.verify.pymc_sub_models import categorical
 
 STABLE = 1e-8  #: Variance added to the diagonal of covariances of the twin.
 #: Floor of the scores whose logits the slope multiplies, and logits that are as far apart as the first and last rank.
 FLOOR, FAR = 1e-4, 8
 
 
-def recalibration_model(posterior: RecalibrationPosterior) -> "pm.Model":
+def recalibration_model(posterior: RecalibrationPosterior) -> pm.Model:
     """Write intercept and slope under a Normal prior in PyMC: Binomial outcomes, and Gamma rates of the cells."""
-    _packages.require("pymc")
-    import pymc as pm
-
     counts, prior = posterior.counts, posterior.prior
     x, n, k = counts.logit, counts.n, counts.k
     if prior.kind != "normal":
@@ -74,19 +73,13 @@ def logits_of(confidence: Floats) -> Floats:
     return np.asarray(np.log(inside / (1 - inside)))
 
 
-def smooth_curve_model(posterior: SmoothCurvePosterior) -> "pm.Model":
+def smooth_curve_model(posterior: SmoothCurvePosterior) -> pm.Model:
     """Write a smooth curve, all of whose bins have rows, in PyMC, without a Gaussian approximation.
 
     Each component makes deviations from standard Normal numbers, and the likelihood averages the components:
     sub-models, and all sigmas and ranges. Each chain draw gives the probabilities of the components, from which one is
     drawn.
     """
-    _packages.require("pymc")
-    import pymc as pm
-    import pytensor.tensor as pt
-
-    from bayescal.verify.pymc_sub_models import categorical
-
     counts, x = posterior.counts, logits_of(posterior.confidence)
     n, k = counts.effective_n, counts.effective_k
     if not counts.occupied.all():

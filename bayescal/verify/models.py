@@ -113,6 +113,7 @@ def _writer_of(result: Any) -> "Callable[..., pm.Model]":
         path = f"{each.__module__}.{each.__qualname__}"
         if path in WRITERS:
             if isinstance(write := WRITERS[path], str):
+                _packages.require("pymc")
                 module, _, name = write.partition(".")
                 write = getattr(import_module(f"bayescal.verify.{module}"), name)
             return write

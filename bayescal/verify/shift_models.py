@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pymc as pm
+import pytensor.tensor as pt
 
-from bayescal import _packages
-from bayescal._arrays import pm
 from bayescal.posterior.shrinkage.prior import ShrinkagePrior
 from bayescal.shift.class_frequencies_posterior import ALPHA, ClassPriorPosterior
 from bayescal.shift.shifted_bins import ShiftedBins
@@ -18,11 +18,8 @@ SUB_MODEL = "logistic_dense"
 LARGEST_KAPPA = 1e9  #: Largest concentration of a Beta; beyond it, differences of log Gammas lose their digits.
 
 
-def frequency_model(posterior: ClassPriorPosterior) -> "pm.Model":
+def frequency_model(posterior: ClassPriorPosterior) -> pm.Model:
     """Write class frequencies, cells, and the rows of both sides in PyMC."""
-    _packages.require("pymc")
-    import pymc as pm
-
     counts = posterior.counts
     coords = {"class": [str(label) for label in counts.classes], "cell": np.arange(counts.source.shape[1])}
     with pm.Model(coords=coords) as model:
@@ -33,7 +30,7 @@ def frequency_model(posterior: ClassPriorPosterior) -> "pm.Model":
     return model
 
 
-def cell_shift_model(posterior: CellShiftPosterior, cells: Sequence[str] | None = None) -> "pm.Model":
+def cell_shift_model(posterior: CellShiftPosterior, cells: Sequence[str] | None = None) -> pm.Model:
     r"""Write the distributions of both sides over cells in PyMC; nothing is integrated out. Cells may have names.
 
     The common distribution m and the distributions of both sides are parameters, and the eight concentrations are
@@ -43,10 +40,6 @@ def cell_shift_model(posterior: CellShiftPosterior, cells: Sequence[str] | None 
     Journal of the Royal Statistical Society B 57, 473-484. ``shares`` are those of both sides, m for both with the
     probability that there is no difference.
     """
-    _packages.require("pymc")
-    import pymc as pm
-    import pytensor.tensor as pt
-
     rows = np.stack([posterior.source, posterior.target])
     n_cells, concentrations = rows.shape[1], posterior.concentrations
     names = [str(i) for i in range(n_cells)] if cells is None else list(cells)
@@ -69,7 +62,7 @@ def cell_shift_model(posterior: CellShiftPosterior, cells: Sequence[str] | None 
     return model
 
 
-def rows_by_bin(rows: ShiftedBins, prior: ShrinkagePrior) -> "pm.Model":
+def rows_by_bin(rows: ShiftedBins, prior: ShrinkagePrior) -> pm.Model:
     r"""Write one model of all rows by class and bin, which uses each row once; every bin has rows of the target.
 
     The masses m and accuracies :math:`\theta` of the target imply the frequency of the class that the bins are about,
@@ -77,10 +70,6 @@ def rows_by_bin(rows: ShiftedBins, prior: ShrinkagePrior) -> "pm.Model":
     :math:`m_b (1 - \theta_b) / (1 - \pi)`. The rows of the target, and the labelled rows of each class, are
     Multinomial. The class frequencies have no prior of their own.
     """
-    _packages.require("pymc")
-    import pymc as pm
-    import pytensor.tensor as pt
-
     n_bins = len(rows.bins)
     alpha = 2 / n_bins if prior.mass_alpha is None else prior.mass_alpha
     with pm.Model(coords={"bin": np.arange(n_bins), "class": [0, 1]}) as model:
@@ -103,10 +92,6 @@ def accuracies(rows: ShiftedBins, prior: ShrinkagePrior) -> Any:
     potential gives accuracies their Beta density, in place of the Normal one of z: chains mix well whether the prior or
     the rows determine an accuracy.
     """
-    _packages.require("pymc")
-    import pymc as pm
-    import pytensor.tensor as pt
-
     confidence = rows.target_confidence
     x = np.log(confidence) - np.log1p(-confidence)
     intercept = pm.Normal("intercept", 0.0, prior.intercept_sd)
