@@ -18,8 +18,8 @@ from bayescal.decisions.thresholds import TREAT_ALL, as_thresholds, bins_between
 from bayescal.stats._kernel import bin_index
 from bayescal.stats.sums import sums_at
 from bayescal.survival.analysis import warn_of_codes
+from bayescal.survival.horizon_counts import KnownRows, share_with_event
 from bayescal.survival.rows import SurvivalRows
-from bayescal.survival.strata import KnownRows, share_with_event
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -18,8 +18,8 @@ from bayescal.stats._kernel import bin_index
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.sums import sums_at
 from bayescal.survival.analysis import warn_of_codes
+from bayescal.survival.horizon_counts import KnownRows
 from bayescal.survival.rows import SurvivalRows
-from bayescal.survival.strata import KnownRows
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
