@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from bayescal import _render
-from bayescal._arrays import Bools, Floats, Indices
+from bayescal._arrays import Array, Bools, Floats, Indices
 from bayescal.decisions.counts import ThresholdCounts
 from bayescal.decisions.thresholds import UNNAMED, gain_of_treating
 from bayescal.draws import Draws
@@ -23,6 +23,12 @@ FEW_ROWS_PER_SIDE = 5
 FEW_EXPECTED_ROWS = 3.0
 #: Treated rows of an outcome decide a net benefit if they contribute at least this share of its variance.
 DECISIVE_SHARE = 0.1
+
+
+def records(columns: Mapping[str, Array]) -> list[dict[str, Any]]:
+    """Return arrays of one length as data: one dict per entry."""
+    rows = zip(*(values.tolist() for values in columns.values()), strict=True)
+    return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
 def shown(thresholds: Floats) -> Indices:
