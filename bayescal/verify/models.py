@@ -380,6 +380,7 @@ def _has_parts(result: Any) -> str:
     return f"it holds several results, and each has its own, as in `bayescal.pymc_model(result[{first!r}])`."
 
 
+_OF_COUNTS = "Pass their result, as in `bayescal.pymc_model(bayescal.{}(counts))`."
 _SCORE = (
     "the distribution of a mean loss has the moments of a Bayesian bootstrap, which assumes no form of the losses. For "
     "two classes, the model of the bins is `bayescal.pymc_model(bayescal.evaluate(y_true, y_prob))`."
@@ -467,15 +468,9 @@ BEFORE = {
     "bayescal.stats.binned.BinnedCounts": (
         "Evaluate the counts first, as in `bayescal.pymc_model(bayescal.evaluate_counts(counts))`."
     ),
-    "bayescal.clinical.slope.counts.LogitCounts": (
-        "Pass their result, as in `bayescal.pymc_model(bayescal.clinical.recalibration_counts(counts))`."
-    ),
-    "bayescal.decisions.counts.ThresholdCounts": (
-        "Pass their result, as in `bayescal.pymc_model(bayescal.decisions.net_benefit_counts(counts))`."
-    ),
-    "bayescal.shift.counts.ShiftCounts": (
-        "Pass their result, as in `bayescal.pymc_model(bayescal.shift.class_priors_counts(counts))`."
-    ),
+    "bayescal.clinical.slope.counts.LogitCounts": _OF_COUNTS.format("clinical.recalibration_counts"),
+    "bayescal.decisions.counts.ThresholdCounts": _OF_COUNTS.format("decisions.net_benefit_counts"),
+    "bayescal.shift.counts.ShiftCounts": _OF_COUNTS.format("shift.class_priors_counts"),
     "bayescal.stats.frozen.Frozen": "Pass the result that a function of the package computes from these counts.",
     "bayescal.draws.Draws": "Pass the result from which the draws come, as in `bayescal.pymc_model(ev)`.",
     "bayescal.draws.BinDraws": "Pass the result from which the draws come, as in `bayescal.pymc_model(ev)`.",
