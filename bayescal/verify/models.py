@@ -202,7 +202,7 @@ def family_evidence(posterior: ShrinkagePosterior) -> dict[str, float]:
 
 
 def _label_shift(result: Any) -> "pm.Model":
-    from bayescal.verify.shift_models import SUB_MODEL, rows_by_bin
+    from bayescal.verify.topic_models import SUB_MODEL, rows_by_bin
 
     part, rows = result.posterior.parts[0], result.counts.rows
     names = sub_models_of(part) if isinstance(part, ShrinkagePosterior) else []
@@ -339,7 +339,7 @@ def _class_frequencies(result: Any) -> "pm.Model":
 
 def _shift_evidence(result: Any) -> "pm.Model":
     from bayescal.shift.statistics import CellShiftPosterior
-    from bayescal.verify.shift_models import cell_shift_model
+    from bayescal.verify.topic_models import cell_shift_model
 
     counts = result.counts
     return cell_shift_model(CellShiftPosterior(counts.source.sum(axis=0), counts.target), list(result.cells))
@@ -353,13 +353,13 @@ WRITERS: "dict[str, Callable[..., pm.Model] | str]" = {
     "bayescal.posterior.pooling.posterior.PooledPosterior": _pooled,
     "bayescal.posterior.pooling.posterior.GroupPosterior": lambda posterior, **form: _pooled(posterior.pooled, **form),
     "bayescal.posterior.random_effects.RandomEffectsPosterior": _random_effects,
-    "bayescal.clinical.slope.posterior.RecalibrationPosterior": "clinical_models.recalibration_model",
-    "bayescal.clinical.curve.posterior.SmoothCurvePosterior": "clinical_models.smooth_curve_model",
+    "bayescal.clinical.slope.posterior.RecalibrationPosterior": "topic_models.recalibration_model",
+    "bayescal.clinical.curve.posterior.SmoothCurvePosterior": "topic_models.smooth_curve_model",
     "bayescal.clinical.curve.posterior.CurvePosterior": _curve,
     "bayescal.clinical.curve.posterior.LogisticCurvePosterior": _line,
     "bayescal.decisions.posterior.ScoreCellsPosterior": _score_cells,
-    "bayescal.shift.class_frequencies_posterior.ClassPriorPosterior": "shift_models.frequency_model",
-    "bayescal.shift.statistics.CellShiftPosterior": "shift_models.cell_shift_model",
+    "bayescal.shift.class_frequencies_posterior.ClassPriorPosterior": "topic_models.frequency_model",
+    "bayescal.shift.statistics.CellShiftPosterior": "topic_models.cell_shift_model",
     "bayescal.results.evaluation.Evaluation": _of_posterior,
     "bayescal.results.grouped.GroupedEvaluation": _grouped,
     "bayescal.results.over_datasets_draws.OverDatasets": _over_datasets,
