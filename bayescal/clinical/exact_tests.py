@@ -19,19 +19,14 @@ LEAST_EXPECTED_ROWS = 5
 
 @dataclass(frozen=True)
 class HosmerLemeshow:
-    """The statistic of Hosmer and Lemeshow and its groups.
+    """The statistic of Hosmer and Lemeshow and its groups; arrays of shape (n_groups,)."""
 
-    `chi_squared` is infinite if a group whose scores are all 0, or all 1, has other outcomes; `df` are the degrees of
-    freedom of its approximate distribution under calibration. `n`, `observed` and `expected`, shape (n_groups,), are
-    rows, rows with outcome 1, and sums of scores. `divided` counts boundaries of groups between rows with equal scores.
-    """
-
-    chi_squared: float
-    df: int
-    n: Ints
-    observed: Floats
-    expected: Floats
-    divided: int
+    chi_squared: float  # infinite if a group whose scores are all 0, or all 1, has other outcomes
+    df: int  # degrees of freedom of its approximate distribution under calibration
+    n: Ints  # rows
+    observed: Floats  # rows with outcome 1
+    expected: Floats  # sums of scores
+    divided: int  # boundaries of groups between rows with equal scores
 
 
 def spiegelhalter_z(score: Floats, outcome: Floats) -> float:

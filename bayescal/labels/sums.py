@@ -25,16 +25,12 @@ TARGETS = ("confidence", "event")
 
 @dataclass(frozen=True, eq=False)
 class JudgedRows:
-    """Validated rows, arrays of shape (n_rows,).
-
-    `outcome` is the true label where `checked`, and `judge` the judge's label where `judged`; every row has one of
-    them.
-    """
+    """Validated rows, arrays of shape (n_rows,); every row has a true label or one of the judge."""
 
     predictions: Predictions  # whose outcomes are the judge's labels, and true labels of rows without them
-    outcome: Bools
+    outcome: Bools  # the true label where `checked`
     checked: Bools
-    judge: Bools
+    judge: Bools  # the judge's label where `judged`
     judged: Bools
     clusters: Clusters | None = None  # of each row; None if all rows are independent
 
@@ -83,17 +79,15 @@ def _labels(name: str, values: Any, classes: Classes) -> tuple[Bools, Bools]:
 class LabelCounts(Whole):
     r"""Bins of rows of which some were checked, and the Beta kernel that replaces the evidence of the other rows.
 
-    It satisfies the protocol `Counts`. `rows` are all rows, which give masses and mean confidences; their outcomes are
-    the judge's labels where there is a judge. `checked` are the rows with the true label, on the same bins. `ones` and
-    `zeros`, shape (n_bins,), are the exponents of the kernel :math:`\theta^a (1 - \theta)^b`: the rows with outcome 1
-    and 0 that the other rows are worth. `n` and `n_rows` are numbers of all rows, and `k` is the number of checked rows
-    with outcome 1.
+    It satisfies the protocol `Counts`. The exponents a and b of the kernel :math:`\theta^a (1 - \theta)^b` are the rows
+    with outcome 1 and 0 that the other rows are worth. `n` and `n_rows` are numbers of all rows, and `k` is the number
+    of checked rows with outcome 1.
     """
 
-    rows: BinnedCounts
-    checked: BinnedCounts
-    ones: Floats
-    zeros: Floats
+    rows: BinnedCounts  # all rows, for masses and mean confidences; outcomes are labels of the judge, if there is one
+    checked: BinnedCounts  # rows with the true label, on the same bins
+    ones: Floats  # exponents a, shape (n_bins,)
+    zeros: Floats  # exponents b
 
     not_added = "counts of checked and other rows cannot be added; evaluate the rows together."
     #: Needs of estimands that these counts do not meet: the order of the rows is known for judged labels only.

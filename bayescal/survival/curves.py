@@ -16,18 +16,15 @@ LEAST_RISK = 1e-6  #: Mean risks are clipped to this distance from 0 and 1 where
 class Exits:
     """Rows that leave the study up to the horizon, in the order of bin and time; at one time, events come first.
 
-    Rows may be single, or the rows of one bin, time and kind together, with their number as weight. Shape (n_exits,):
-    `bin`; `time`, at most the horizon for events, before the horizon for censored rows; whether there is any `event`,
-    and one `of_cause`; `weight` > 0. `staying`, shape (n_bins,), is the weight of the rows of each bin that are known
-    to be free of events at the horizon.
+    Rows may be single, or the rows of one bin, time and kind together. Arrays have shape (n_exits,).
     """
 
     bin: Ints
-    time: Floats
-    event: Bools
-    of_cause: Bools
-    weight: Floats
-    staying: Floats
+    time: Floats  # at most the horizon for events, before the horizon for censored rows
+    event: Bools  # of any cause
+    of_cause: Bools  # whether there is an event of the cause
+    weight: Floats  # > 0; of rows together, their number
+    staying: Floats  # weight of the rows of each bin that are known to be free of events at the horizon, (n_bins,)
 
     @classmethod
     def sorted(

@@ -28,21 +28,15 @@ LEAST_WORTH = 10.0  #: A stratum that is worth fewer rows without censoring join
 
 @dataclass(frozen=True, eq=False)
 class HorizonRows:
-    """Rows at one horizon, in the bins of the stated risk.
+    """Rows at one horizon, in the bins of the stated risk; arrays of shape (n_rows,)."""
 
-    Shape (n_rows,): the bin of each row (`bin_of`), whether the event of the cause was observed by the horizon
-    (`outcome`), whether the outcome is unknown (`censored`), whether the row is known to be free of events at the
-    horizon (`stay`), and its `weight`, 1 if rows have none. `exits` are the rows of positive weight that leave, and
-    `leaving` their positions among the rows, in the order of `exits`.
-    """
-
-    bin_of: Ints
-    outcome: Bools
-    censored: Bools
-    stay: Bools
-    weight: Floats
-    exits: Exits
-    leaving: Ints
+    bin_of: Ints  # bin of each row
+    outcome: Bools  # whether the event of the cause was observed by the horizon
+    censored: Bools  # whether the outcome is unknown
+    stay: Bools  # whether the row is known to be free of events at the horizon
+    weight: Floats  # 1 if rows have none
+    exits: Exits  # rows of positive weight that leave
+    leaving: Ints  # their positions among the rows, in the order of `exits`
 
     @classmethod
     def of_rows(cls, rows: SurvivalRows, horizon: float, bins: Bins) -> "HorizonRows":
@@ -118,30 +112,21 @@ def censored_before(rows: SurvivalRows, horizon: float) -> Bools:
 class HorizonCounts(Whole):
     """Right-censored rows at one horizon, by bin of the stated risk; satisfies the protocol `Counts`.
 
-    `rows` have outcome 1 for events of the cause that were observed by the horizon; their `clusters` are sums of
-    pseudo-outcomes minus stated risks (`cluster_cells`). Without censoring before the horizon all members equal those
-    of `rows`. Shape (n_bins,):
-
-    * `accuracy`: Kaplan-Meier or Aalen-Johansen estimate of the probability of the event by the horizon; in a bin that
-      is not followed, the estimate at the last time of the bin; NaN in empty bins;
-    * `effective_n`: number of uncensored, independent rows that the rows are worth; 0 in bins that are not followed;
-    * `followed`: whether the bin has rows at the horizon or its last row has an event; True for empty bins;
-    * `n_censored`: number of rows censored before the horizon, whose outcome is unknown.
-
-    `weight`, shape (2, n_bins), are sums of the weights of rows with known outcome, divided by the probability of not
-    being censored before. `losses` (squared errors, None if more than 5 % of the rows are not followed) and `ranks`
-    have these weights.
+    Without censoring before the horizon all members equal those of `rows`, which have outcome 1 for events of the cause
+    that were observed by the horizon. Their `clusters` are sums of pseudo-outcomes minus stated risks
+    (`cluster_cells`). `accuracy` is the Kaplan-Meier or Aalen-Johansen estimate of the probability of the event by the
+    horizon; in a bin that is not followed, the estimate at the last time of the bin; NaN in empty bins.
     """
 
     rows: BinnedCounts
     horizon: float
-    accuracy: Floats
-    effective_n: Floats
-    followed: Bools
-    n_censored: Ints
-    weight: Floats
-    losses: LossSums | None
-    ranks: Ranks | None
+    accuracy: Floats  # shape (n_bins,)
+    effective_n: Floats  # uncensored, independent rows that the rows are worth; 0 in bins that are not followed
+    followed: Bools  # whether the bin has rows at the horizon or its last row has an event; True for empty bins
+    n_censored: Ints  # rows censored before the horizon, whose outcome is unknown
+    weight: Floats  # of rows with known outcome, divided by the probability of not being censored; (2, n_bins)
+    losses: LossSums | None  # squared errors with these weights; None if more than 5 % of the rows are not followed
+    ranks: Ranks | None  # with these weights
 
     not_added = (
         "counts at one horizon cannot be added, because curves of all rows do not follow from those of two parts; "
@@ -295,19 +280,16 @@ def censored_counts(
 class KnownRows:
     """Rows with known outcome at a horizon, which stand for the rows of their stratum.
 
-    Shape (n_rows,): whether the event of the cause was observed by the horizon (`outcome`), the `stratum` of the risk,
-    and the `weight`, divided by the probability of not being censored before; 0 if the outcome is unknown. Weights of a
-    stratum add up to those of all its rows (Efron's redistribution to the right), so that weighted shares are
-    product-limit estimates. Shape (n_strata,): effective numbers of all rows (`rows`), and how many uncensored rows
-    each of them is `worth`, in (0, 1]. A weight counts as `rate` effective rows (Kish).
+    Weights of a stratum add up to those of all its rows (Efron's redistribution to the right), so that weighted shares
+    are product-limit estimates.
     """
 
-    outcome: Bools
-    stratum: Ints
-    weight: Floats
-    rows: Floats
-    worth: Floats
-    rate: float
+    outcome: Bools  # whether the event of the cause was observed by the horizon, shape (n_rows,)
+    stratum: Ints  # of the risk, shape (n_rows,)
+    weight: Floats  # divided by the probability of not being censored before; 0 if the outcome is unknown, (n_rows,)
+    rows: Floats  # effective numbers of all rows, shape (n_strata,)
+    worth: Floats  # how many uncensored rows each of them is worth, in (0, 1]; shape (n_strata,)
+    rate: float  # effective rows (Kish) of a weight of 1
     n_censored: int
 
     @classmethod

@@ -26,15 +26,13 @@ from bayescal.survival.rows import SurvivalRows
 class HorizonLogits(LogitCounts):
     """Right-censored rows at one horizon by the logit of their risk.
 
-    `binned` has the rows with known outcome, whose weights are effective numbers of uncensored rows; `rows`, shape
-    (n_bins,), are effective numbers of all rows, `whole` is the number of all rows and `n_censored` that of rows with
-    unknown outcome; `has_weights` states whether rows had weights.
+    `binned` has the rows with known outcome, whose weights are effective numbers of uncensored rows.
     """
 
-    rows: Floats
-    whole: int
-    n_censored: int
-    has_weights: bool
+    rows: Floats  # effective numbers of all rows, shape (n_bins,)
+    whole: int  # number of all rows
+    n_censored: int  # number of rows with unknown outcome
+    has_weights: bool  # whether rows had weights
 
     @classmethod
     def of_rows(cls, rows: SurvivalRows, horizon: float) -> "HorizonLogits":
