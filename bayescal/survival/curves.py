@@ -122,11 +122,8 @@ class Exits:
         It is the inverse of the mean of 1 / G(u-) over the times u of events in all bins, with weights proportional to
         the increments of exp(c H(u)) - 1: G is the censoring curve of the bin, H the pooled cumulative hazard, and c
         gives the bin its mean risk at the horizon (`mean_risk`, shape (n_bins,); any value for bins without rows). It
-        is 1 without censoring, and 0 in bins not followed.
-
-        Greenwood's variance of F = 1 - S is S^2 times the sum of dH / Y. With Y = n S G this is F S / (n worth), where
-        the weights dH / S are the increments of the odds 1 / S - 1. The bin's own events do not enter, so that the
-        value exists without events and does not depend on their number.
+        is 1 without censoring, and 0 in bins not followed. ``docs/explanation/survival.md`` derives it from Greenwood's
+        variance; the bin's own events do not enter, so that the value exists without events.
         """
         times, cumulated = self.hazard
         if not len(times):  # without a hazard, all rows are needed up to the horizon
