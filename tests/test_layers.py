@@ -69,8 +69,7 @@ ONLY_HERE = {
     "stats/query/row_states.py": {"narwhals"},
     "survival/query.py": {"narwhals"},
     "stats/query/row_sums.py": {"narwhals"},
-    "verify/pymc_models.py": {"pymc", "pytensor"},
-    "verify/pymc_sub_models.py": {"pymc", "pytensor"},
+    **{p: {"pymc", "pytensor"} for p in FILES if re.match(r"verify/\w+_models\.py", p)},
     "_lazy.py": {"lazy_loader"},
     "_jit.py": {"numba"},
     **{p: {"typer"} for p in FILES if p.endswith("/options.py")},
@@ -83,7 +82,7 @@ ADAPTERS = {p for p in FILES if p.startswith("plugins/")} - {"plugins/__init__.p
 ANNOTATED = {("_arrays.py", "pymc")}
 #: Files that are PyMC or compiled loops, as those of posterior/shrinkage/compiled: no other file loads them at its top.
 LOADED_WHEN_NEEDED = {
-    "__init__.py", "verify/pymc_models.py", "verify/pymc_sub_models.py",
+    "__init__.py", *(p for p in FILES if re.match(r"verify/\w+_models\.py", p)),
     "_jit.py", "_compiled.py", "posterior/shrinkage/many.py", "plugins/inspect_ai.py",
 }  # fmt: skip
 #: Folders to which the page gives one line; it names the files of the others.

@@ -19,19 +19,14 @@ LEAST_EXPECTED_ROWS = 5
 
 @dataclass(frozen=True)
 class HosmerLemeshow:
-    """The statistic of Hosmer and Lemeshow and its groups.
+    """The statistic of Hosmer and Lemeshow and its groups; arrays of shape (n_groups,)."""
 
-    `chi_squared` is infinite if a group whose scores are all 0, or all 1, has other outcomes; `df` are the degrees of
-    freedom of its approximate distribution under calibration. `n`, `observed` and `expected`, shape (n_groups,), are
-    rows, rows with outcome 1, and sums of scores. `divided` counts boundaries of groups between rows with equal scores.
-    """
-
-    chi_squared: float
-    df: int
-    n: Ints
-    observed: Floats
-    expected: Floats
-    divided: int
+    chi_squared: float  # infinite if a group whose scores are all 0, or all 1, has other outcomes
+    df: int  # degrees of freedom of its approximate distribution under calibration
+    n: Ints  # rows
+    observed: Floats  # rows with outcome 1
+    expected: Floats  # sums of scores
+    divided: int  # boundaries of groups between rows with equal scores
 
 
 def spiegelhalter_z(score: Floats, outcome: Floats) -> float:
@@ -113,10 +108,10 @@ class CalibrationTests(_presented.Presented):
     def sentence(self) -> str:
         """Return both statistics in words."""
         hl = self.hosmer_lemeshow
-        z = "not defined" if self.z != self.z else f"{self.z:.2f} (P {_p(self.p_spiegelhalter)})"
+        z = "not defined" if self.z != self.z else f"{self.z:.2f} (P {p_text(self.p_spiegelhalter)})"
         return (
             f"Spiegelhalter's Z is {z}. The Hosmer-Lemeshow statistic is {_value(hl.chi_squared)} with {hl.df} "
-            f"degrees of freedom (P {_p(self.p_hosmer_lemeshow)})."
+            f"degrees of freedom (P {p_text(self.p_hosmer_lemeshow)})."
         )
 
     @property
@@ -157,10 +152,10 @@ class CalibrationTests(_presented.Presented):
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
         """Return the sentence, table and remarks that printing shows, as data; it always has all rows."""
-        hl = self.hosmer_lemeshow
+        names = ("Spiegelhalter's Z", "Hosmer-Lemeshow chi-squared")
         rows = [
-            ["Spiegelhalter's Z", _value(self.z), "-", _p(self.p_spiegelhalter, sign=False)],
-            ["Hosmer-Lemeshow chi-squared", _value(hl.chi_squared), str(hl.df), _p(self.p_hosmer_lemeshow, sign=False)],
+            [name, _value(row["value"]), str(row["df"] or "-"), p_text(row["p_value"], sign=False)]
+            for name, row in zip(names, self.table(), strict=True)
         ]
         return _render.Sheet(self.sentence(), self.spec, ("", "value", "df", "P-value"), rows, self.remarks)
 
@@ -171,7 +166,7 @@ def _value(value: float) -> str:
     return "-" if value != value else f"{value:.4g}"
 
 
-def _p(value: float, *, sign: bool = True) -> str:
+def p_text(value: float, *, sign: bool = True) -> str:
     """Return a P-value with its sign, as "= 0.027" or "< 1e-300"."""
     if value != value:
         return "-"

@@ -1,10 +1,8 @@
 """Pages and documents of the results of this folder, and the figure of a clinical summary."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import partial
 from typing import Any
-
-import numpy as np
 
 from bayescal import _packages, _render
 from bayescal._arrays import Figure
@@ -18,13 +16,14 @@ from bayescal.clinical.plot import (
     plot_subgroups,
 )
 from bayescal.clinical.result import HEADER as CLINICAL_HEADER
-from bayescal.clinical.result import SIDE_BY_SIDE, ClinicalSummary
+from bayescal.clinical.result import SIDE_BY_SIDE, ClinicalSummary, ModelParts
 from bayescal.clinical.slope.new_centre import NewCentre
 from bayescal.clinical.slope.result import Recalibration
 from bayescal.clinical.subgroups import MEASURES, OF_PAIRS, GroupedClinicalSummary
 from bayescal.clinical.words import WORDS
 from bayescal.decisions.page import decision_picture
 from bayescal.decisions.plot import plot_decision_curve
+from bayescal.decisions.words import records
 from bayescal.report import forest, page_content
 from bayescal.report.document import NO_PARAMETERS, PROB, Parameters, document, document_of, with_table
 from bayescal.report.plot import drawn_by_type
@@ -43,8 +42,8 @@ drawn_by_type.register(NewCentre, plot_new_centre)
 
 def curve_picture(curve: CalibrationCurve, of: str = "") -> page_content.Picture:
     """Return a smooth calibration curve."""
-    draw = partial(page_content.drawn, partial(plot_calibration_curve, curve), page_content.WIDTH, 5.2)
-    return page_content.Picture(page_content.captioned("Calibration curve", of), draw)
+    words = page_content.captioned("Calibration curve", of)
+    return page_content.picture(words, partial(plot_calibration_curve, curve), 5.2)
 
 
 def clinical_picture(summary: ClinicalSummary | GroupedClinicalSummary) -> "Figure":
@@ -80,13 +79,12 @@ def _(result: CalibrationCurve, parameters: Parameters = NO_PARAMETERS) -> dict[
     if not isinstance(result, Imputed):  # whose knots differ between imputations
         columns |= {"n": counts.n, "share": counts.share, "observed": counts.accuracy}
     columns |= {"mean": result.curve.mean(), "low": low, "high": high}
-    rows = zip(*(np.asarray(column).tolist() for column in columns.values()), strict=True)
     return {
         **with_table(result, parameters),
         "rows": counts.n_rows,
         "probabilities": result.probabilities,
         "prior_exact": result.posterior.prior_exact,
-        "curve": [dict(zip(columns, row, strict=True)) for row in rows],
+        "curve": records(columns),
     }
 
 
@@ -98,12 +96,7 @@ def _(result: ClinicalSummary, parameters: Parameters = NO_PARAMETERS) -> dict[s
     ``net_benefit`` is null without thresholds; ``decision_curve`` is that of the picture.
     """
     models = [
-        {
-            "name": name,
-            "evaluation": document(parts.evaluation),
-            "recalibration": document(parts.recalibration),
-            "calibration_curve": document(parts.calibration_curve),
-        }
+        {"name": name, **{part.name: document(getattr(parts, part.name)) for part in fields(ModelParts)}}
         for name, parts in result.parts.items()
     ]
     return {
@@ -141,11 +134,9 @@ def _(result: ClinicalSummary) -> page_content.Content:
     for name in result.models[: page_content.DIAGRAMS]:
         of, parts = name if several else "", result[name]
         risks = partial(plot_risk_distributions, parts.evaluation, thresholds=at)
-        words, size = page_content.captioned("Predicted risks by outcome", of), page_content.WIDTH
-        pictures += [
-            curve_picture(parts.calibration_curve, of),
-            page_content.Picture(words, partial(page_content.drawn, risks, size, size)),
-        ]
+        words = page_content.captioned("Predicted risks by outcome", of)
+        pictures.append(curve_picture(parts.calibration_curve, of))
+        pictures.append(page_content.picture(words, risks, page_content.WIDTH))
     pictures.append(decision_picture(result))
     shown = [page_content.one_table("Performance", sheet)]
     if len(result.models) > SIDE_BY_SIDE:
@@ -168,10 +159,7 @@ def _(result: GroupedClinicalSummary) -> page_content.Content:
     sheet, of_all = result.sheet(whole=True), page_content.content(result.overall)
     height = 1.4 + forest.forest_height([str(label) for label in (*result, "all rows")])
     pictures = [
-        page_content.Picture(
-            page_content.capital(WORDS[key]),
-            partial(page_content.drawn, partial(plot_subgroups, result, quantity=key), page_content.WIDTH, height),
-        )
+        page_content.picture(page_content.capital(WORDS[key]), partial(plot_subgroups, result, quantity=key), height)
         for key in MEASURES
     ]
     pairs = [Table(f"Differences: {WORDS[key]}", OF_PAIRS, result._pairs(key)) for key in MEASURES]
@@ -183,7 +171,6 @@ def _(result: GroupedClinicalSummary) -> page_content.Content:
 @page_content.content.register
 def _(result: NewCentre) -> page_content.Content:
     sheet = result.sheet(whole=True)
-    draw = partial(page_content.drawn, partial(plot_new_centre, result), page_content.WIDTH, 5.4)
-    pictures = [page_content.Picture("Mean centre and new centre", draw)]
+    pictures = [page_content.picture("Mean centre and new centre", partial(plot_new_centre, result), 5.4)]
     shown, rows = [page_content.one_table("Centres", sheet)], {"rows": result.counts.n_rows}
     return page_content.Content("Calibration in a new centre", sheet, shown, rows, pictures)

@@ -31,9 +31,8 @@ from bayescal.stats.clusters import clusters_of
 
 #: Distance of an AUC from 0 and 1 in logits: the draws of a group whose outcomes are separated reach both.
 AUC_FLOOR = 1e-4
-LEAST_INFORMATION = (
-    0.2  #: Least information about a slope from which the prior is divided out, in units of the prior's.
-)
+#: Least information about a slope from which the prior is divided out, in units of the prior's.
+LEAST_INFORMATION = 0.2
 HEADER = ("events", "mean", "2.5 %", "97.5 %", "pooled", "2.5 %", "97.5 %")
 #: Titles and keys of differences, keys of pooled values, and the largest numbers of pairs, and of groups with pairs.
 OF_PAIRS = ("groups", "difference", "2.5 %", "97.5 %", "P(> 0)", "pooled", "2.5 %", "97.5 %", "P(> 0)")
@@ -351,10 +350,8 @@ def summaries_by(
             f"`by` needs one model, and `y_prob` has {len(by_model)}: {list(by_model)}. Summarise one at a time, as in "
             f"`summary(y_true, y_prob[{next(iter(by_model))!r}], by=...)`; compare models in a group by `compare`."
         )
-    (name, p), reading = (
-        next(iter(by_model.items())),
-        {key: options.pop(key) for key in ("weights", "classes", "logits")},
-    )
+    ((name, p),) = by_model.items()
+    reading = {key: options.pop(key) for key in ("weights", "classes", "logits")}
     same_rows({"y_true": y_true, "y_prob": p, "weights": reading["weights"], "by": by, "cluster": cluster})
     rows, stream = read_rows(y_true, p, target="event", **reading).checked(), _checks.generator(rng)
     groups = Groups.from_column(by, len(rows))

@@ -36,9 +36,8 @@ PATHS = 1000  #: Number of simulated paths of the noise.
 def segments_posterior(counts: Counts) -> ShrinkagePosterior:
     """Compute the posterior of many narrow bins under the segments model, without Markov chains.
 
-    The default model of the ECE is designed for few bins: under some of its sub-models, the prior probability that all
-    of 64 bins are exact is nearly 0. The segments model keeps two sub-models of `shrinkage_posterior` whose priors
-    hardly depend on the number of bins. They have equal prior weights and are averaged by their marginal likelihoods.
+    It keeps two sub-models of `shrinkage_posterior` whose priors hardly depend on the number of bins, unlike those of
+    the default model: ``docs/explanation/cumulative_posterior.md``. They have equal prior weights.
     """
     return shrinkage_posterior(counts, sub_models=SUB_MODELS, pool=False)
 
@@ -72,12 +71,10 @@ def invert(
 ) -> ConfidenceDistribution:
     r"""Compute the confidence distribution of a statistic of the cumulative difference, along one shape.
 
-    The plug-in statistic of the observed curve S is too large on average, because S is the true curve C plus noise, and
-    the range and the maximum of a curve grow with noise. Here C is d times a known `shape`, (n_bins + 1,), whose
-    statistic is 1. The sampling distribution of the statistic is then known for each d, and the probability that it
-    exceeds the observed value :math:`\hat d`, as a function of d, is a confidence distribution: its quantiles are
-    confidence limits of d [1]_. It is :math:`H(d) = P(\mathrm{statistic}(d \cdot \mathrm{shape} + \mathrm{noise}) >
-    \hat d)`, made non-decreasing.
+    The true curve is d times a known `shape`, (n_bins + 1,), whose statistic is 1. The probability that the statistic
+    of this curve with noise exceeds the observed value :math:`\hat d`, as a function of d, is a confidence distribution
+    [1]_: :math:`H(d) = P(\mathrm{statistic}(d \cdot \mathrm{shape} + \mathrm{noise}) > \hat d)`, made non-decreasing.
+    ``docs/explanation/cumulative_posterior.md`` says why the plug-in statistic alone does not suffice.
 
     `noise` has shape (n_paths, n_bins + 1); `shortfall` is added to the statistic of each path, because a path is known
     at the ends of the bins only.

@@ -133,15 +133,13 @@ def _doubtful(members: Moments, others: Moments, errors: list[Floats], constant:
 class LocalMoments:
     """Cumulative sums over rows in the order of their scores.
 
-    `second` and `third`, shape (n_rows + 1,), sum estimates of the second and third central moment of each response, in
-    units of the root mean square difference of a response from its neighbours. `first` and `last`, shape (n_rows,), are
-    the first row with the same score as each row, and the row after the last one.
+    Moments are in units of the root mean square difference of a response from its neighbours.
     """
 
-    second: Floats
-    third: Floats
-    first: Indices
-    last: Indices
+    second: Floats  # sums of estimates of the second central moment of each response, shape (n_rows + 1,)
+    third: Floats  # the same of the third
+    first: Indices  # first row with the same score as each row, shape (n_rows,)
+    last: Indices  # row after the last one
 
     @classmethod
     def of_rows(cls, score: Floats, response: Floats) -> "LocalMoments":

@@ -129,20 +129,15 @@ def read_marks(name: str, member: Any, rows: Responses) -> Bools:
 class SubpopulationSteps(StoredSteps):
     """Steps of a subpopulation against the full population; arrays of shape (n_scores,), one entry per cell.
 
-    `difference_variance` is the variance of `deviation` if responses in a cell have the same distribution for members
-    and others; `calibrated_variance`, which published programs use, ignores that members are part of the mean of the
-    cell. `beyond` is the share of the weight in the cell that belongs to rows with scores below the first or above the
-    last score of members; 0 except in the first and the last cell, which have no outer end. `cell_weight` is the weight
-    of all rows in the cell. `local_second` and `local_third` are variance and third central moment of `deviation` under
-    the same assumption, from the responses of many rows around the cell, in one unit; parts of either sign add up in
-    the third one.
+    Variances and moments of `deviation` are those if responses in a cell have the same distribution for members and
+    others; `calibrated_variance`, which published programs use, ignores that members are part of the mean of the cell.
     """
 
-    difference_variance: Floats
-    beyond: Floats
-    cell_weight: Floats
-    local_second: Floats
-    local_third: Floats
+    difference_variance: Floats  # variance of `deviation`
+    beyond: Floats  # share of the weight beyond the scores of members; 0 but for the first and last cell, without ends
+    cell_weight: Floats  # of all rows in the cell
+    local_second: Floats  # variance of `deviation` from the responses of many rows around the cell, in one unit
+    local_third: Floats  # third central moment; parts of either sign add up
 
 
 def subpopulation_steps(rows: Responses, member: Bools) -> SubpopulationSteps:

@@ -16,7 +16,7 @@ from bayescal.analyses.recalibrators import IsotonicRecalibration, LogisticRecal
 from bayescal.cumulative.analysis import cumulative_difference_of
 from bayescal.data.predictions import Predictions
 from bayescal.decisions.counts import ThresholdCounts
-from bayescal.decisions.words import counting, ranges, shown, thresholds_and_rows
+from bayescal.decisions.words import counting, ranges, records, shown, thresholds_and_rows
 from bayescal.draws import Draws, fingerprint
 
 FEW_WRONG_ROWS = 5  #: A remark names thresholds at which fewer test rows than this are decided wrongly.
@@ -158,9 +158,8 @@ class LossRatio(_presented.Presented):
         """
         low, high = self.ratio.interval(prob)
         before, after = self.observed
-        columns = (self.thresholds, before, after, after / before, self.ratio.mean(), low, high, self.changed)
-        names = ("threshold", "before", "after", "ratio", "mean", "low", "high", "changed")
-        return [dict(zip(names, row, strict=True)) for row in zip(*(c.tolist() for c in columns), strict=True)]
+        of_rows = {"threshold": self.thresholds, "before": before, "after": after, "ratio": after / before}
+        return records(of_rows | {"mean": self.ratio.mean(), "low": low, "high": high, "changed": self.changed})
 
     def sentence(self, prob: float = 0.95) -> str:
         """Return the mean ratio with its interval, and whether recalibration lowers or raises the loss, in words."""

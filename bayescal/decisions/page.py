@@ -9,6 +9,7 @@ from bayescal.decisions.result import HasDecisionCurve, NetBenefit
 from bayescal.decisions.selective_result import SelectivePrediction
 from bayescal.decisions.thresholds import TREAT_ALL, TREAT_NONE
 from bayescal.decisions.top_classes import TopK
+from bayescal.decisions.words import records
 from bayescal.report.document import NO_PARAMETERS, PROB, Parameters, document_of, with_table
 from bayescal.report.page_content import WIDTH, Content, Picture, content, drawn, one_table
 from bayescal.report.plot import drawn_by_type
@@ -32,21 +33,18 @@ def _(result: NetBenefit, parameters: Parameters = NO_PARAMETERS) -> dict[str, A
 
     These are ``treat_all``, ``treat_none`` and ``evpi``, the expected value of perfect information.
     """
-    at, names = result.thresholds.tolist(), ("threshold", "mean", "low", "high", "observed", "p_best")
-    mean, ends = result.treat_all.mean(), result.treat_all.interval(PROB)
-    columns = (result.thresholds, mean, *ends, result.observed[TREAT_ALL], result.p_best[TREAT_ALL])
-    treat_all = zip(*(column.tolist() for column in columns), strict=True)
+    at, (low, high) = {"threshold": result.thresholds}, result.treat_all.interval(PROB)
+    treat_all = {**at, "mean": result.treat_all.mean(), "low": low, "high": high}
+    treat_all |= {"observed": result.observed[TREAT_ALL], "p_best": result.p_best[TREAT_ALL]}
     return {
         **with_table(result, parameters),
         "interval": {"probability": PROB, "kind": "equal-tailed"},
         "pseudo_rows": result.posterior.pseudo_rows,
         "prevalence": result.prevalence,
         "harm": result.harm,
-        "treat_all": [dict(zip(names, row, strict=True)) for row in treat_all],
-        "treat_none": [
-            {"threshold": t, "p_best": p} for t, p in zip(at, result.p_best[TREAT_NONE].tolist(), strict=True)
-        ],
-        "evpi": [{"threshold": t, "evpi": value} for t, value in zip(at, result.evpi.tolist(), strict=True)],
+        "treat_all": records(treat_all),
+        "treat_none": records({**at, "p_best": result.p_best[TREAT_NONE]}),
+        "evpi": records({**at, "evpi": result.evpi}),
         "seeds": {"draws": str(result.draws_seed)},
     }
 

@@ -283,8 +283,7 @@ class NetBenefit(_presented.Presented):
             columns = {"threshold": self.thresholds, "mean": mean, "sd": sd, "low": low, "high": high}
             columns |= {"observed": self.observed[name], "treat_all": treat_all}
             columns |= {"p_useful": self.p_useful[name], "p_best": self.p_best[name]}
-            of_thresholds = zip(*(values.tolist() for values in columns.values()), strict=True)
-            rows += [{"model": name, **dict(zip(columns, row, strict=True))} for row in of_thresholds]
+            rows += [{"model": name, **row} for row in words.records(columns)]
         return rows
 
     def treat_all_table(self, prob: float = 0.95) -> list[dict[str, Any]]:
@@ -300,9 +299,7 @@ class NetBenefit(_presented.Presented):
             mean, sd = (self.prevalence, 0.0) if self.prevalence else self.posterior.prevalence_mean_and_sd()
             moments = {"mean": mean - w * (1 - mean), "sd": (1 + w) * sd}
         columns = {"threshold": self.thresholds, **moments}
-        columns |= {"low": low, "high": high, "observed": self.observed[TREAT_ALL]}
-        of_thresholds = zip(*(values.tolist() for values in columns.values()), strict=True)
-        return [dict(zip(columns, row, strict=True)) for row in of_thresholds]
+        return words.records(columns | {"low": low, "high": high, "observed": self.observed[TREAT_ALL]})
 
     def to_datatree(self) -> "xr.DataTree":
         """The joint draws as an ArviZ DataTree.

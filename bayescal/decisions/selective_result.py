@@ -11,6 +11,7 @@ from bayescal import _arviz, _checks, _presented, _render
 from bayescal._arrays import Floats, xr
 from bayescal._meant import public
 from bayescal.decisions.thresholds import UNNAMED
+from bayescal.decisions.words import records
 from bayescal.draws import Draws, fingerprint
 from bayescal.estimands.accuracies import evidence
 from bayescal.estimands.area_under_roc import grid_of
@@ -295,8 +296,7 @@ class SelectivePrediction(_presented.Presented):
             low, high = draws.interval(prob)
             columns = {"share": self.shares, "mean": draws.mean(), "sd": draws.sd(), "low": low, "high": high}
             columns |= {"observed": self.observed[name], "confidence": last_confidence(self.counts[name], self.shares)}
-            of_shares = zip(*(values.tolist() for values in columns.values()), strict=True)
-            rows += [{"classifier": name, **dict(zip(columns, row, strict=True))} for row in of_shares]
+            rows += [{"classifier": name, **row} for row in records(columns)]
         return rows
 
     def to_datatree(self) -> "xr.DataTree":

@@ -119,18 +119,11 @@ def net_benefit_of(treated: Floats, gain: Floats) -> Floats:
 
 
 class Decisions(NamedTuple):
-    """Probabilities and values of choosing a strategy at each threshold.
+    """Probabilities and values of choosing a strategy at each threshold; `NetBenefit` describes them."""
 
-    `p_useful`, shape (n_models, n_thresholds), is the probability that a model has a larger net benefit than treating
-    all and than treating none. `p_best`, shape (n_models + 2, n_thresholds), is the probability that each strategy is
-    the best: treating none, treating all, each model; strategies that tie in a draw share it. `evpi`, shape
-    (n_thresholds,), is the expected value of perfect information, E max - max E of the net benefits of all strategies:
-    what it would be worth per row to know the best strategy.
-    """
-
-    p_useful: Floats
-    p_best: Floats
-    evpi: Floats
+    p_useful: Floats  # shape (n_models, n_thresholds)
+    p_best: Floats  # of treating none, treating all, and each model; shape (n_models + 2, n_thresholds)
+    evpi: Floats  # E max - max E of the net benefits of all strategies, shape (n_thresholds,)
 
 
 def decide(models: Floats, treat_all: Floats) -> Decisions:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from bayescal import _render
-from bayescal._arrays import Bools, Floats, Indices
+from bayescal._arrays import Array, Bools, Floats, Indices
 from bayescal.decisions.counts import ThresholdCounts
 from bayescal.decisions.thresholds import UNNAMED, gain_of_treating
 from bayescal.draws import Draws
@@ -25,6 +25,12 @@ FEW_EXPECTED_ROWS = 3.0
 DECISIVE_SHARE = 0.1
 
 
+def records(columns: Mapping[str, Array]) -> list[dict[str, Any]]:
+    """Return arrays of one length as data: one dict per entry."""
+    rows = zip(*(values.tolist() for values in columns.values()), strict=True)
+    return [dict(zip(columns, row, strict=True)) for row in rows]
+
+
 def shown(thresholds: Floats) -> Indices:
     """Return the positions of the thresholds that are printed: all, multiples of 0.1, or evenly spread ones."""
     if len(thresholds) <= PRINTED_THRESHOLDS + 1:
@@ -38,10 +44,9 @@ def shown(thresholds: Floats) -> Indices:
 def few_rows(counts: ThresholdCounts, prevalence: float | None = None) -> dict[str, Bools]:
     """Return for each model whether few rows reach a threshold, and whether few lie below it: (2, n_thresholds).
 
-    Rows are few if they are fewer than `FEW_ROWS_PER_SIDE`, or fewer than `FEW_EXPECTED_ROWS` would have the rarer
-    outcome if the risk of all of them were the threshold. Of rows in clusters, also clusters with such rows count. With
-    a known prevalence, the threshold is compared with the risk that it means in the rows, whose share of outcome 1 was
-    chosen: odds of outcome 1 are multiplied by the ratio of both odds.
+    See `NetBenefit.few_rows`. Of rows in clusters, also clusters with such rows count. With a known prevalence, the
+    threshold is compared with the risk that it means in the rows, whose share of outcome 1 was chosen: odds of outcome
+    1 are multiplied by the ratio of both odds.
     """
     risk = _risk_in_the_rows(counts, prevalence)
     few = {}
@@ -61,9 +66,8 @@ def few_rows(counts: ThresholdCounts, prevalence: float | None = None) -> dict[s
 def few_treated(counts: ThresholdCounts, prevalence: float | None = None) -> dict[str, Bools]:
     """Return for each model whether few treated rows of outcome 0, and of outcome 1, decide: (2, n_thresholds).
 
-    They do if they are fewer than `FEW_ROWS_PER_SIDE`, and contribute at least a tenth of the variance of the net
-    benefit: in proportion to their number, half a row more for the prior, and the square of what each of them gains or
-    loses.
+    See `NetBenefit.few_treated`. Rows contribute to the variance of the net benefit in proportion to their number, half
+    a row more for the prior, and the square of what each of them gains or loses.
     """
     gain = gain_of_treating(counts.thresholds, prevalence)
     few = {}

@@ -18,8 +18,7 @@ from bayescal.estimands.registry import EstimandLike, as_estimand
 from bayescal.labels.analysis import evaluations_of
 from bayescal.labels.judge import SMALL_P, p_judge_alike
 from bayescal.labels.result import POOLED, JudgedEvaluation
-from bayescal.labels.rows import JudgedRows
-from bayescal.labels.sums import JudgedCounts
+from bayescal.labels.sums import JudgedCounts, JudgedRows
 from bayescal.posterior.joint import SAME, correlation, reorder
 from bayescal.results import wording
 from bayescal.results.comparable import common_estimands, order_rng, require_one_event, values_of

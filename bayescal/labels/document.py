@@ -5,8 +5,7 @@ from dataclasses import fields
 from typing import Any
 
 from bayescal import _checks, _files
-from bayescal.labels.rows import TARGETS
-from bayescal.labels.sums import JudgedCounts
+from bayescal.labels.sums import TARGETS, JudgedCounts
 from bayescal.stats.documents.sums import bins_document, bins_from_document, sums_document, sums_from_document
 from bayescal.stats.stored import register_counts
 

@@ -17,8 +17,7 @@ from bayescal.data.files.findings import BlockFindings, NamedColumns
 from bayescal.data.files.formats import open_source
 from bayescal.data.files.predictions import as_wide_as_classes, named_classes
 from bayescal.data.files.source import NO_LABEL, Kind, require_column_names
-from bayescal.labels.rows import JudgedRows
-from bayescal.labels.sums import JudgedCounts
+from bayescal.labels.sums import JudgedCounts, JudgedRows
 from bayescal.stats.bins import VALUES, make_bins
 from bayescal.stats.files import COUNTING, EDGES, Progress
 

@@ -36,13 +36,11 @@ class Proposal(Protocol):
 class JudgeRates:
     """Sensitivity and specificity of each stratum: a uniform prior on s + p > 1, times the checked rows.
 
-    `table`, shape (n_strata, 4), has the numbers of checked rows with (true label, judge's label) (1, 1), (1, 0),
-    (0, 0) and (0, 1); `judged`, shape (n_strata, 2), those of all rows that the judge labels 1 and 0. The unbounded
-    scale is that of logits, sensitivities first.
+    The unbounded scale is that of logits, sensitivities first.
     """
 
-    table: Floats
-    judged: Floats
+    table: Floats  # checked rows with (true label, judge's label) (1, 1), (1, 0), (0, 0), (0, 1); (n_strata, 4)
+    judged: Floats  # all rows that the judge labels 1 and 0, shape (n_strata, 2)
 
     @cached_property
     def right(self) -> Floats:
@@ -94,8 +92,7 @@ class Verified:
     In each stratum, the probability :math:`\phi_j` of the true label 1 given the judge's label j has a Beta posterior
     from the checked rows, and the share :math:`\pi_j` of the judge's labels is that of all rows. Sensitivity and
     specificity follow by Bayes' rule: Begg and Greenes (1983), "Assessment of diagnostic tests when disease
-    verification is subject to selection bias", Biometrics 39, 207-215. `table` is that of `JudgeRates`, and `judged`,
-    shape (n_strata, 2), holds the numbers of all rows that the judge labels 1 and 0.
+    verification is subject to selection bias", Biometrics 39, 207-215. Fields are those of `JudgeRates`.
     """
 
     table: Floats

@@ -60,25 +60,19 @@ class Problem:
 
 @dataclass(frozen=True, eq=False)
 class Values:
-    """Draws of one problem given several values of nu; arrays have one row per value.
-
-    `mass` and `accuracy` have shape (n_values, n_near, n_bins). `log_ratio`, shape (n_values, n_near), are the log
-    weights of the draws, and `sub_model` their sub-models. `log_evidence`, shape (n_values,), is the log marginal
-    likelihood of the evidence and the checked rows; `log_exact` and `log_others` are those under exact calibration and
-    under the other sub-models; `log_free` is that under independent uniform accuracies.
-    """
+    """Draws of one problem given several values of nu; arrays have one row per value."""
 
     nu: Floats
     ones: Floats
     zeros: Floats
-    log_free: Floats
-    mass: Floats
-    accuracy: Floats
-    log_ratio: Floats
-    sub_model: Indices
-    log_evidence: Floats
-    log_exact: Floats
-    log_others: Floats
+    log_free: Floats  # log marginal likelihood under independent uniform accuracies, shape (n_values,)
+    mass: Floats  # shape (n_values, n_near, n_bins)
+    accuracy: Floats  # shape (n_values, n_near, n_bins)
+    log_ratio: Floats  # log weights of the draws, shape (n_values, n_near)
+    sub_model: Indices  # of each draw
+    log_evidence: Floats  # log marginal likelihood of the evidence and the checked rows, shape (n_values,)
+    log_exact: Floats  # that under exact calibration
+    log_others: Floats  # that under the other sub-models
 
     @classmethod
     def solve(cls, problem: Problem, nu: Floats, near: int, compiled: bool, rng: Generator) -> "Values":
@@ -127,17 +121,13 @@ def _log_others(posterior: ShrinkagePosterior, sub_model: Indices, log_ratio: Fl
 
 @dataclass(frozen=True, eq=False)
 class Solved:
-    """Problems with the same nu, solved for several values of it.
-
-    `log_shrunk` and `log_free` are log weights of the values under the shrinkage model and with free accuracies, each
-    of shape (n_values,); `learnt` is whether data determine them.
-    """
+    """Problems with the same nu, solved for several values of it."""
 
     problems: tuple[Problem, ...]
     of: tuple[Values, ...]
-    log_shrunk: Floats
-    log_free: Floats
-    learnt: bool
+    log_shrunk: Floats  # log weights of the values under the shrinkage model, shape (n_values,)
+    log_free: Floats  # those with free accuracies
+    learnt: bool  # whether data determine the weights
     free: float = FREE
 
     @property

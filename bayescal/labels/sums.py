@@ -1,4 +1,4 @@
-"""JudgedCounts: rows with a judge's label or a true label, by bin; and counts of rows with some true labels."""
+"""Rows with a judge's label or a true label, and their counts by bin; counts of rows with some true labels."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -11,30 +11,83 @@ from bayescal import _checks
 from bayescal._arrays import Bools, Classes, Floats, Indices, Ints
 from bayescal._invalid import quoted
 from bayescal._meant import public
+from bayescal.data.columns import binary, column
+from bayescal.data.frames import same_rows, with_missing
 from bayescal.data.groups import Clusters
-from bayescal.data.predictions import Predictions
+from bayescal.data.predictions import Columns, Predictions
 from bayescal.labels.evidence import JudgeEvidence
-from bayescal.labels.rows import JudgedRows
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import Bins, make_bins
 from bayescal.stats.frozen import Sums, Whole
+
+TARGETS = ("confidence", "event")
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedRows:
+    """Validated rows, arrays of shape (n_rows,); every row has a true label or one of the judge."""
+
+    predictions: Predictions  # whose outcomes are the judge's labels, and true labels of rows without them
+    outcome: Bools  # the true label where `checked`
+    checked: Bools
+    judge: Bools  # the judge's label where `judged`
+    judged: Bools
+    clusters: Clusters | None = None  # of each row; None if all rows are independent
+
+    @classmethod
+    def read(
+        cls, y_true: Any, y_prob: Any, judge: Any, target: str, classes: Classes, logits: bool, cluster: Any = None
+    ) -> "JudgedRows":
+        """Check the columns."""
+        _checks.one_of("target", target, TARGETS)
+        same_rows({"y_true": y_true, "y_prob": y_prob, "judge": judge, "cluster": cluster})
+        (outcome, checked), (grade, judged) = (
+            _labels(name, values, classes) for name, values in (("y_true", y_true), ("judge", judge))
+        )
+        columns = Columns.read(outcome, y_prob, names=("y_true", "y_prob"), target=target, logits=logits).checked()
+        _checks.same_length(("judge", "y_true"), (len(grade), len(outcome)))
+        neither = ~(checked | judged)
+        if neither.any():
+            rule = "must be known where the true label is missing"
+            hint = "Leave these rows out of all columns only if they are like the others, or label them."
+            _checks.refuse("judge", rule, neither, hint=hint, verb=("is missing, too", "are missing, too"))
+        both = np.where(judged, grade, outcome)
+        rows = Predictions(confidence=columns.confidence, outcome=both, target=target, reading=columns.reading)
+        clusters = None if cluster is None else Clusters.from_column(cluster, len(rows))
+        return cls(rows, outcome, checked, grade, judged, clusters)
+
+    @property
+    def confidence(self) -> Floats:
+        """Stated probabilities."""
+        return np.asarray(self.predictions.confidence)
+
+
+def _labels(name: str, values: Any, classes: Classes) -> tuple[Bools, Bools]:
+    """Return labels as booleans, False where they are missing, and whether they are known."""
+    array, known = with_missing(name, values)
+    labels = column(name, array)
+    if not known.any():
+        return np.zeros(len(labels), bool), np.zeros(len(labels), bool)
+    _checks.in_order("classes", classes)
+    fill = False if classes is None else next(iter(classes), False)
+    if labels.dtype.kind in ("U" if isinstance(fill, str) else "biuf" if isinstance(fill, int | float) else ""):
+        labels = np.where(known, labels, fill)  # errors count invalid labels, and not those that are missing
+    return binary(name, labels, classes).astype(bool) & known, known
 
 
 @dataclass(frozen=True, eq=False)
 class LabelCounts(Whole):
     r"""Bins of rows of which some were checked, and the Beta kernel that replaces the evidence of the other rows.
 
-    It satisfies the protocol `Counts`. `rows` are all rows, which give masses and mean confidences; their outcomes are
-    the judge's labels where there is a judge. `checked` are the rows with the true label, on the same bins. `ones` and
-    `zeros`, shape (n_bins,), are the exponents of the kernel :math:`\theta^a (1 - \theta)^b`: the rows with outcome 1
-    and 0 that the other rows are worth. `n` and `n_rows` are numbers of all rows, and `k` is the number of checked rows
-    with outcome 1.
+    It satisfies the protocol `Counts`. The exponents a and b of the kernel :math:`\theta^a (1 - \theta)^b` are the rows
+    with outcome 1 and 0 that the other rows are worth. `n` and `n_rows` are numbers of all rows, and `k` is the number
+    of checked rows with outcome 1.
     """
 
-    rows: BinnedCounts
-    checked: BinnedCounts
-    ones: Floats
-    zeros: Floats
+    rows: BinnedCounts  # all rows, for masses and mean confidences; outcomes are labels of the judge, if there is one
+    checked: BinnedCounts  # rows with the true label, on the same bins
+    ones: Floats  # exponents a, shape (n_bins,)
+    zeros: Floats  # exponents b
 
     not_added = "counts of checked and other rows cannot be added; evaluate the rows together."
     #: Needs of estimands that these counts do not meet: the order of the rows is known for judged labels only.

@@ -132,17 +132,14 @@ class CountsGivenPriors(LabelShiftedCounts):
 class OverPriors:
     r"""Posteriors `parts` given several class frequencies, with equal weights; their counts are `CountsGivenPriors`.
 
-    `counts` are those at the posterior mean of the class frequencies. `near_priors`, shape (n_parts, n_near,
-    n_classes), are the draws of the class frequencies that each part represents.
-
     The masses m and accuracies :math:`\theta` of the bins of a target imply the frequency of its class, :math:`\sum_b
     m_b \theta_b`. Draws of a part are therefore chosen from `FACTOR` times as many, with Normal weights around its
     frequencies; see `near`. Probabilities of sub-models are computed before this selection.
     """
 
-    counts: LabelShiftedCounts
+    counts: LabelShiftedCounts  # at the posterior mean of the class frequencies
     parts: tuple[Posterior, ...]
-    near_priors: Floats
+    near_priors: Floats  # draws of the class frequencies that each part represents, (n_parts, n_near, n_classes)
 
     @property
     def prior(self) -> str:

@@ -58,18 +58,14 @@ class SourceRows:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ShiftedRows:
-    """Validated rows: class and probabilities of the source, probabilities of the target.
+    """Validated rows: class and probabilities of the source, probabilities of the target."""
 
-    `label`, shape (n_source,), holds class numbers 0..K-1; `source` and `target` have one column per class. `event`:
-    the probabilities were one column, those of class 1. `readings` says how those of source and target were read.
-    """
-
-    label: Ints
-    source: Floats
+    label: Ints  # class numbers 0..K-1, shape (n_source,)
+    source: Floats  # one column per class
     target: Floats
     classes: tuple[Any, ...]
-    event: bool
-    readings: tuple[Reading, Reading] = (Reading(), Reading())
+    event: bool  # whether the probabilities were one column, those of class 1
+    readings: tuple[Reading, Reading] = (Reading(), Reading())  # how those of source and target were read
 
     @property
     def n_classes(self) -> int:

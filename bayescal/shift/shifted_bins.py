@@ -21,15 +21,14 @@ from bayescal.stats.sums import added, row_counts, sums_at
 class ClassRanks:
     """Numbers of rows by class and by cell of a grid of confidences; `grid` and `position` as for `Ranks`.
 
-    `label`, `cell` and `n` have shape (n_pairs,): class, cell and rows of each pair of them. Pairs without rows are
-    left out, except with two classes.
+    Pairs of class and cell without rows are left out, except with two classes.
     """
 
     grid: Bins | str
     position: Array
-    label: Ints
-    cell: Ints
-    n: Array
+    label: Ints  # class of each pair, shape (n_pairs,)
+    cell: Ints  # cell of each pair
+    n: Array  # rows of each pair
 
     @classmethod
     def of_rows(cls, confidence: Floats, label: Ints, of: int, n_classes: int) -> "ClassRanks":
@@ -59,18 +58,13 @@ class ClassRanks:
 
 @dataclass(frozen=True, eq=False)
 class ShiftedBins(Sums):
-    """One class against the others: labelled rows of the source and rows of the target, in the same bins. Addable.
+    """One class against the others: labelled rows of the source and rows of the target, in the same bins. Addable."""
 
-    `source` has outcome 1 if the row has the class, whose number is `of`; `by_class`, shape (n_classes, n_bins), has
-    the same rows by their class. Classes of the target's rows are unknown: all of `unlabelled` are counted with outcome
-    0, which is not used. `ranks` are the labelled rows by class on a fine grid, or None if rows are not known one by
-    one: `ranked` then uses the bins as the grid.
-    """
-
-    source: BinnedCounts
-    by_class: Ints
-    unlabelled: BinnedCounts
-    of: int
+    source: BinnedCounts  # outcome 1 if the row has the class
+    by_class: Ints  # the same rows by their class, shape (n_classes, n_bins)
+    unlabelled: BinnedCounts  # rows of the target, whose classes are unknown: outcome 0, which is not used
+    of: int  # number of the class
+    #: Labelled rows by class on a fine grid; None if rows are not known one by one: `ranked` then uses the bins.
     ranks: ClassRanks | None = field(default=None, compare=False)
 
     @classmethod

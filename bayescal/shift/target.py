@@ -24,17 +24,14 @@ from bayescal.stats.sums import sums_at
 class TargetCounts(Whole):
     """Bins of a target population: masses and mean confidences of its rows, and accuracies from labelled source rows.
 
-    It satisfies the protocol `Counts`. `n`, `k` and `n_rows` are numbers of labelled rows. Shape (n_bins,): numbers
-    `target_rows`; their `mean_confidence`, NaN without them; `accuracy`, the estimated share of outcome 1 in the
-    target, NaN in bins without labelled rows; and `effective_n`, the rows of the target that the labelled rows of
-    `source` are worth.
+    It satisfies the protocol `Counts`. `n`, `k` and `n_rows` are numbers of labelled rows.
     """
 
     source: BinnedCounts
-    target_rows: Ints
-    mean_confidence: Floats
-    accuracy: Floats
-    effective_n: Floats
+    target_rows: Ints  # numbers of rows of the target, shape (n_bins,)
+    mean_confidence: Floats  # of the target's rows; NaN without them
+    accuracy: Floats  # estimated share of outcome 1 in the target; NaN in bins without labelled rows
+    effective_n: Floats  # rows of the target that the labelled rows of `source` are worth
     target_reading: Reading = field(default_factory=Reading)
 
     not_added = "counts of a target cannot be added; add the counts of its source, and evaluate all rows."

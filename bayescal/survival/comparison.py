@@ -43,31 +43,25 @@ LEAST_MEAN_RISK = 1e-9  #: Smallest mean risk by which a number of events is div
 class PairedHorizons:
     """Right-censored rows at one horizon, by the bins of two models of the same event.
 
-    Without censoring before the horizon all members equal those of `rows`, which has outcome 1 for events of the cause
-    that were observed by the horizon. Otherwise a row enters sums with its pseudo-outcome d in place of its outcome:
-    the derivative of the product-limit number of events in its bin by the weight of the row (`Exits.influences`).
-    Pseudo-outcomes of the two models differ, because their bins do. They equal the outcomes if no row of the bin is
-    censored.
+    Without censoring before the horizon all members equal those of `rows`. Otherwise a row enters sums with its
+    pseudo-outcome d in place of its outcome: the derivative of the product-limit number of events in its bin by the
+    weight of the row (`Exits.influences`). Pseudo-outcomes of the two models differ, because their bins do. They equal
+    the outcomes if no row of the bin is censored. Areas and losses are None if one of the two is not available.
 
     `moments`, shape (6, n_cells), are sums over the rows of each joint cell of `rows`: of :math:`w^2` times 1, e, f, e
     f, e^2 and f^2, with the pseudo-outcomes minus the mean risks of the bins, e and f, of the first and the second
-    model; e is 0 in bins that are not followed. The correlations are those of the influences of rows on the two ratios
-    of observed to expected events, and on the two areas under the ROC curve. `loss_difference` sums the difference
-    between the squared errors, and the squared difference of the influences of rows on the two Brier scores;
-    `loss_covariance`, shape (2, 2), is the covariance over rows of these influences. Areas and losses are None if one
-    of the two is not available, `moments` and `loss_covariance` also without censoring. `clusters` has sums over
-    clusters of both models, with pseudo-outcomes in place of outcomes; None if rows are independent.
+    model; e is 0 in bins that are not followed. They are None without censoring.
     """
 
-    rows: PairedCounts
+    rows: PairedCounts  # outcome 1 for events of the cause that were observed by the horizon
     first: HorizonCounts
     second: HorizonCounts
     moments: Floats | None
-    ratio_correlation: float
-    area_correlation: float | None
-    loss_difference: LossSums | None
-    loss_covariance: Floats | None
-    clusters: PairedClusters | None
+    ratio_correlation: float  # of the influences of rows on the two ratios of observed to expected events
+    area_correlation: float | None  # of those on the two areas under the ROC curve
+    loss_difference: LossSums | None  # differences of squared errors, and squares of those of influences on both scores
+    loss_covariance: Floats | None  # over rows, of the influences on both Brier scores, (2, 2); None without censoring
+    clusters: PairedClusters | None  # sums over clusters, of pseudo-outcomes; None if rows are independent
 
     cells, n, n_rows = (property(attrgetter(f"rows.{name}")) for name in ("cells", "n", "n_rows"))
     weight, weight_sq = (property(attrgetter(f"rows.{name}")) for name in ("weight", "weight_sq"))
@@ -113,19 +107,14 @@ class PairedHorizons:
 
 @dataclass(frozen=True, eq=False)
 class ModelRows:
-    """The rows of one model at one horizon, its counts, and the influences of rows on its quantities.
+    """The rows of one model at one horizon, its counts, and the influences of rows on its quantities."""
 
-    `rows` have the risks that the model states, `at` are the same rows sorted, and `pseudo`, shape (n_rows,), the
-    pseudo-outcomes: the outcomes themselves without censoring. `common` is their mean over all models, and `clusters`
-    the cluster of each row, if rows are not independent.
-    """
-
-    rows: SurvivalRows
-    at: HorizonRows
+    rows: SurvivalRows  # with the risks that the model states
+    at: HorizonRows  # the same rows, sorted
     counts: HorizonCounts
-    pseudo: Floats
-    common: Floats
-    clusters: Clusters | None
+    pseudo: Floats  # pseudo-outcomes, the outcomes themselves without censoring; shape (n_rows,)
+    common: Floats  # their mean over all models
+    clusters: Clusters | None  # None if rows are independent
 
     @classmethod
     def read(cls, rows: SurvivalRows, horizon: float, bins: Bins, clusters: Clusters | None = None) -> "ModelRows":

@@ -16,18 +16,15 @@ LEAST_RISK = 1e-6  #: Mean risks are clipped to this distance from 0 and 1 where
 class Exits:
     """Rows that leave the study up to the horizon, in the order of bin and time; at one time, events come first.
 
-    Rows may be single, or the rows of one bin, time and kind together, with their number as weight. Shape (n_exits,):
-    `bin`; `time`, at most the horizon for events, before the horizon for censored rows; whether there is any `event`,
-    and one `of_cause`; `weight` > 0. `staying`, shape (n_bins,), is the weight of the rows of each bin that are known
-    to be free of events at the horizon.
+    Rows may be single, or the rows of one bin, time and kind together. Arrays have shape (n_exits,).
     """
 
     bin: Ints
-    time: Floats
-    event: Bools
-    of_cause: Bools
-    weight: Floats
-    staying: Floats
+    time: Floats  # at most the horizon for events, before the horizon for censored rows
+    event: Bools  # of any cause
+    of_cause: Bools  # whether there is an event of the cause
+    weight: Floats  # > 0; of rows together, their number
+    staying: Floats  # weight of the rows of each bin that are known to be free of events at the horizon, (n_bins,)
 
     @classmethod
     def sorted(
@@ -125,11 +122,8 @@ class Exits:
         It is the inverse of the mean of 1 / G(u-) over the times u of events in all bins, with weights proportional to
         the increments of exp(c H(u)) - 1: G is the censoring curve of the bin, H the pooled cumulative hazard, and c
         gives the bin its mean risk at the horizon (`mean_risk`, shape (n_bins,); any value for bins without rows). It
-        is 1 without censoring, and 0 in bins not followed.
-
-        Greenwood's variance of F = 1 - S is S^2 times the sum of dH / Y. With Y = n S G this is F S / (n worth), where
-        the weights dH / S are the increments of the odds 1 / S - 1. The bin's own events do not enter, so that the
-        value exists without events and does not depend on their number.
+        is 1 without censoring, and 0 in bins not followed. ``docs/explanation/survival.md`` derives it from Greenwood's
+        variance; the bin's own events do not enter, so that the value exists without events.
         """
         times, cumulated = self.hazard
         if not len(times):  # without a hazard, all rows are needed up to the horizon

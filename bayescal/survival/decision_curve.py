@@ -18,8 +18,8 @@ from bayescal.decisions.thresholds import TREAT_ALL, as_thresholds, bins_between
 from bayescal.stats._kernel import bin_index
 from bayescal.stats.sums import sums_at
 from bayescal.survival.analysis import warn_of_codes
+from bayescal.survival.horizon_counts import KnownRows, share_with_event
 from bayescal.survival.rows import SurvivalRows
-from bayescal.survival.strata import KnownRows, share_with_event
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -27,13 +27,12 @@ class HorizonThresholds(ThresholdCounts):
     """Right-censored rows at one horizon by outcome and the cells between thresholds, in strata of the stated risk.
 
     `n` counts rows with observed events as outcome 1 and all others as outcome 0; `weight` has the rows with known
-    outcome, which stand for the censored ones. `stratum`, shape (n_cells,), is that of each joint cell, `rows` and
-    `worth`, shape (n_strata,), are those of `KnownRows`.
+    outcome, which stand for the censored ones.
     """
 
-    stratum: Ints
-    rows: Floats
-    worth: Floats
+    stratum: Ints  # of each joint cell, shape (n_cells,)
+    rows: Floats  # as for `KnownRows`
+    worth: Floats  # as for `KnownRows`
     n_censored: int
 
     @classmethod

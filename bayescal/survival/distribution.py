@@ -10,9 +10,9 @@ from scipy.special import gammaincc
 from bayescal import _checks, _presented, _render
 from bayescal._arrays import Floats, Ints
 from bayescal._meant import public
+from bayescal.clinical.exact_tests import p_text
 from bayescal.data.columns import column
 from bayescal.data.frames import same_rows, to_array
-from bayescal.results.wording import SMALLEST_P
 from bayescal.survival.rows import event_kinds
 
 LEAST_EXPECTED_ROWS = 5.0  #: Smallest expected number of events in a bin; bins with fewer join their neighbour.
@@ -95,7 +95,7 @@ class DistributionTests(_presented.Presented):
     def sentence(self) -> str:
         """Return both statistics in words."""
         parts = [
-            f"{name}-calibration is {row['value']:.4g} with {row['df']} degrees of freedom (P {_p(row['p_value'])})"
+            f"{name}-calibration is {row['value']:.4g} with {row['df']} degrees of freedom (P {p_text(row['p_value'])})"
             for name, row in zip("DA", self.table(), strict=True)
         ]
         return f"The statistic of {parts[0]}, that of {parts[1]}."
@@ -128,14 +128,10 @@ class DistributionTests(_presented.Presented):
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
         """Return the sentence, table and remarks that printing shows, as data; it always has all rows."""
         rows = [
-            [f"{of}-calibration chi-squared", f"{row['value']:.4g}", str(row["df"]), _p(row["p_value"]).lstrip("= ")]
+            [f"{of}-calibration chi-squared", f"{row['value']:.4g}", str(row["df"]), p_text(row["p_value"], sign=False)]
             for of, row in zip("DA", self.table(), strict=True)
         ]
         return _render.Sheet(self.sentence(), self.spec, ("", "value", "df", "P-value"), rows, self.remarks)
-
-
-def _p(value: float) -> str:
-    return f"< {SMALLEST_P:g}" if value < SMALLEST_P else f"= {value:.3g}"
 
 
 @public

@@ -10,36 +10,33 @@ from bayescal.data.groups import Clusters
 from bayescal.data.predictions import Predictions
 from bayescal.stats._kernel import bin_index
 from bayescal.stats.binned import BinnedCounts
-from bayescal.stats.bins import Bins
+from bayescal.stats.bins import Bins, make_bins
 from bayescal.stats.clusters import ClusterCells, ClusterSums, require_few
 from bayescal.stats.frozen import Whole
 from bayescal.stats.losses import LossSums
 from bayescal.stats.ranks import Ranks
-from bayescal.stats.sums import sums_at
+from bayescal.stats.sums import effective_number, sums_at
 from bayescal.survival.curves import Exits
 from bayescal.survival.rows import SurvivalRows
 
 #: Largest share of rows in bins that are not followed for scores and the AUC to have intervals.
 MOST_NOT_FOLLOWED = 0.05
+#: Strata of the stated risk: their largest number, and rows of each; one censoring curve per stratum.
+MOST_STRATA, ROWS_PER_STRATUM = 10, 50
+LEAST_WORTH = 10.0  #: A stratum that is worth fewer rows without censoring joins the stratum below it.
 
 
 @dataclass(frozen=True, eq=False)
 class HorizonRows:
-    """Rows at one horizon, in the bins of the stated risk.
+    """Rows at one horizon, in the bins of the stated risk; arrays of shape (n_rows,)."""
 
-    Shape (n_rows,): the bin of each row (`bin_of`), whether the event of the cause was observed by the horizon
-    (`outcome`), whether the outcome is unknown (`censored`), whether the row is known to be free of events at the
-    horizon (`stay`), and its `weight`, 1 if rows have none. `exits` are the rows of positive weight that leave, and
-    `leaving` their positions among the rows, in the order of `exits`.
-    """
-
-    bin_of: Ints
-    outcome: Bools
-    censored: Bools
-    stay: Bools
-    weight: Floats
-    exits: Exits
-    leaving: Ints
+    bin_of: Ints  # bin of each row
+    outcome: Bools  # whether the event of the cause was observed by the horizon
+    censored: Bools  # whether the outcome is unknown
+    stay: Bools  # whether the row is known to be free of events at the horizon
+    weight: Floats  # 1 if rows have none
+    exits: Exits  # rows of positive weight that leave
+    leaving: Ints  # their positions among the rows, in the order of `exits`
 
     @classmethod
     def of_rows(cls, rows: SurvivalRows, horizon: float, bins: Bins) -> "HorizonRows":
@@ -115,30 +112,21 @@ def censored_before(rows: SurvivalRows, horizon: float) -> Bools:
 class HorizonCounts(Whole):
     """Right-censored rows at one horizon, by bin of the stated risk; satisfies the protocol `Counts`.
 
-    `rows` have outcome 1 for events of the cause that were observed by the horizon; their `clusters` are sums of
-    pseudo-outcomes minus stated risks (`cluster_cells`). Without censoring before the horizon all members equal those
-    of `rows`. Shape (n_bins,):
-
-    * `accuracy`: Kaplan-Meier or Aalen-Johansen estimate of the probability of the event by the horizon; in a bin that
-      is not followed, the estimate at the last time of the bin; NaN in empty bins;
-    * `effective_n`: number of uncensored, independent rows that the rows are worth; 0 in bins that are not followed;
-    * `followed`: whether the bin has rows at the horizon or its last row has an event; True for empty bins;
-    * `n_censored`: number of rows censored before the horizon, whose outcome is unknown.
-
-    `weight`, shape (2, n_bins), are sums of the weights of rows with known outcome, divided by the probability of not
-    being censored before. `losses` (squared errors, None if more than 5 % of the rows are not followed) and `ranks`
-    have these weights.
+    Without censoring before the horizon all members equal those of `rows`, which have outcome 1 for events of the cause
+    that were observed by the horizon. Their `clusters` are sums of pseudo-outcomes minus stated risks
+    (`cluster_cells`). `accuracy` is the Kaplan-Meier or Aalen-Johansen estimate of the probability of the event by the
+    horizon; in a bin that is not followed, the estimate at the last time of the bin; NaN in empty bins.
     """
 
     rows: BinnedCounts
     horizon: float
-    accuracy: Floats
-    effective_n: Floats
-    followed: Bools
-    n_censored: Ints
-    weight: Floats
-    losses: LossSums | None
-    ranks: Ranks | None
+    accuracy: Floats  # shape (n_bins,)
+    effective_n: Floats  # uncensored, independent rows that the rows are worth; 0 in bins that are not followed
+    followed: Bools  # whether the bin has rows at the horizon or its last row has an event; True for empty bins
+    n_censored: Ints  # rows censored before the horizon, whose outcome is unknown
+    weight: Floats  # of rows with known outcome, divided by the probability of not being censored; (2, n_bins)
+    losses: LossSums | None  # squared errors with these weights; None if more than 5 % of the rows are not followed
+    ranks: Ranks | None  # with these weights
 
     not_added = (
         "counts at one horizon cannot be added, because curves of all rows do not follow from those of two parts; "
@@ -286,3 +274,67 @@ def censored_counts(
     return HorizonCounts(
         counted, horizon, accuracy, counted.effective_n * worth, followed, n_censored, known.weight, losses, ranks
     )
+
+
+@dataclass(frozen=True, eq=False)
+class KnownRows:
+    """Rows with known outcome at a horizon, which stand for the rows of their stratum.
+
+    Weights of a stratum add up to those of all its rows (Efron's redistribution to the right), so that weighted shares
+    are product-limit estimates.
+    """
+
+    outcome: Bools  # whether the event of the cause was observed by the horizon, shape (n_rows,)
+    stratum: Ints  # of the risk, shape (n_rows,)
+    weight: Floats  # divided by the probability of not being censored before; 0 if the outcome is unknown, (n_rows,)
+    rows: Floats  # effective numbers of all rows, shape (n_strata,)
+    worth: Floats  # how many uncensored rows each of them is worth, in (0, 1]; shape (n_strata,)
+    rate: float  # effective rows (Kish) of a weight of 1
+    n_censored: int
+
+    @classmethod
+    def of_rows(cls, rows: SurvivalRows, horizon: float, risk: Floats) -> "KnownRows":
+        """Weight rows in strata of equal mass of a risk, by which censoring may differ."""
+        kept = risk if rows.weight is None else risk[rows.weight > 0]
+        n_strata = int(np.clip(len(kept) // ROWS_PER_STRATUM, 1, MOST_STRATA))
+        strata = make_bins(n_strata, binning="equal-mass", confidence=kept)
+        scored = replace(rows, risk=risk)
+        while True:
+            at = HorizonRows.of_rows(scored, horizon, strata)
+            total = sums_at(at.bin_of, at.weight, len(strata))
+            mean = sums_at(at.bin_of, at.weight * risk, len(strata)) / np.where(total > 0, total, 1.0)
+            rate = float(effective_number(at.weight, at.weight @ at.weight) / total.sum())
+            worth = at.exits.worth(mean)
+            weak = np.flatnonzero((rate * total * worth < LEAST_WORTH) & (total > 0))
+            if not len(weak) or len(strata) == 1:
+                break
+            strata = Bins(np.delete(strata.edges, max(weak[-1], 1)), "custom")
+        if not at.exits.followed.all():
+            raise ValueError(
+                f"`horizon` {horizon:g} is after the last time of the rows of positive weight, and nothing is known "
+                "beyond it. Use an earlier horizon."
+            )
+        n_censored = int(at.censored.sum())
+        return cls(at.outcome, at.bin_of, at.inverse_censoring, rate * total, worth, rate, n_censored)
+
+    @property
+    def effective(self) -> Floats:
+        """Effective number of uncensored rows that each row counts for, shape (n_rows,)."""
+        return self.weight * self.rate * self.worth[self.stratum]
+
+
+def share_with_event(rows: SurvivalRows, horizon: float, marked: Array) -> Floats:
+    """Product-limit estimate of the event by the horizon in each of several sets of rows, shape (n_sets,).
+
+    `marked`, shape (n_sets, n_rows), flags the rows of each set. It is NaN if a set has no rows, or its last row is
+    censored before the horizon.
+    """
+    at = HorizonRows.of_rows(replace(rows, risk=np.zeros(len(rows))), horizon, make_bins(1))
+    shares = []
+    for of_set in marked:
+        kept = of_set[at.leaving]
+        columns = {name: getattr(at.exits, name)[kept] for name in ("bin", "time", "event", "of_cause", "weight")}
+        exits = replace(at.exits, **columns, staying=np.array([at.weight[at.stay & of_set].sum()]))
+        known = exits.followed[0] and exits.weight.sum() + exits.staying[0] > 0
+        shares.append(float(exits.incidence[0]) if known else np.nan)
+    return np.array(shares)

@@ -18,23 +18,21 @@ from bayescal.stats._kernel import bin_index
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.sums import sums_at
 from bayescal.survival.analysis import warn_of_codes
+from bayescal.survival.horizon_counts import KnownRows
 from bayescal.survival.rows import SurvivalRows
-from bayescal.survival.strata import KnownRows
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class HorizonLogits(LogitCounts):
     """Right-censored rows at one horizon by the logit of their risk.
 
-    `binned` has the rows with known outcome, whose weights are effective numbers of uncensored rows; `rows`, shape
-    (n_bins,), are effective numbers of all rows, `whole` is the number of all rows and `n_censored` that of rows with
-    unknown outcome; `has_weights` states whether rows had weights.
+    `binned` has the rows with known outcome, whose weights are effective numbers of uncensored rows.
     """
 
-    rows: Floats
-    whole: int
-    n_censored: int
-    has_weights: bool
+    rows: Floats  # effective numbers of all rows, shape (n_bins,)
+    whole: int  # number of all rows
+    n_censored: int  # number of rows with unknown outcome
+    has_weights: bool  # whether rows had weights
 
     @classmethod
     def of_rows(cls, rows: SurvivalRows, horizon: float) -> "HorizonLogits":

@@ -26,17 +26,12 @@ KINDS_OF_EXIT = (
 
 @dataclass(frozen=True, eq=False)
 class SurvivalRows:
-    """Validated rows with right-censored times.
+    """Validated rows with right-censored times; arrays of shape (n_rows,)."""
 
-    `time` >= 0, `event` (0 censored, otherwise the cause of the event) and `weight` (>= 0 with a positive sum, or None)
-    have shape (n_rows,); `risk`, shape (n_rows,) or (n_rows, n_horizons), is the stated probability of an event of the
-    `cause` by the horizon.
-    """
-
-    time: Floats
-    event: Ints
-    risk: Array
-    weight: Array | None
+    time: Floats  # >= 0
+    event: Ints  # 0 for censored rows, otherwise the cause of the event
+    risk: Array  # stated probability of an event of the `cause` by the horizon; (n_rows, n_horizons) for several
+    weight: Array | None  # >= 0, with a positive sum
     cause: int
 
     @classmethod

@@ -53,18 +53,13 @@ class Reference:
 
     #: For each quantity: mean, mcse_mean, sd, mcse_sd, r_hat and ess (the smaller of bulk and tail).
     rows: dict[str, dict[str, float]]
-    #: Values t of the quantities ``P(ece <= t)``.
-    thresholds: tuple[float, ...]
-    #: Number of draws of all chains together, after tuning, and of divergent transitions among them.
-    draws: int
-    divergences: int
-    #: Acceptance target of NUTS, and seed of PyMC.
-    target_accept: float
-    seed: int
-    #: Versions of the programs.
-    versions: dict[str, str] = field(default_factory=dict)
-    #: Reasons why earlier attempts, if any, were not kept.
-    earlier: tuple[str, ...] = ()
+    thresholds: tuple[float, ...]  #: Values t of the quantities ``P(ece <= t)``.
+    draws: int  #: Number of draws of all chains together, after tuning.
+    divergences: int  #: Number of divergent transitions among them.
+    target_accept: float  #: Acceptance target of NUTS.
+    seed: int  #: Seed of PyMC.
+    versions: dict[str, str] = field(default_factory=dict)  #: Versions of the programs.
+    earlier: tuple[str, ...] = ()  #: Reasons why earlier attempts, if any, were not kept.
 
     @property
     def problems(self) -> list[str]:

@@ -1,6 +1,6 @@
 """The two checks of ``bayescal verify``: the posterior of a file against PyMC, and the coverage study."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -89,13 +89,8 @@ def document(agreement: Agreement, evaluation: Evaluation, parameters: dict[str,
 
 def table(agreement: Agreement) -> "Table":
     """Return a table with one row per quantity; a ! marks differences that are too large."""
-    from rich import box
-    from rich.table import Table
-
-    shown = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    shown.add_column("quantity", no_wrap=False)
-    for name in ("closed\nform", "\nPyMC", "\nz", "sd, closed\nform", "sd,\nPyMC", "\nz", "\nR-hat", "\nESS"):
-        shown.add_column(name, justify="right", no_wrap=True)
+    numbers = ("closed\nform", "\nPyMC", "\nz", "sd, closed\nform", "sd,\nPyMC", "\nz", "\nR-hat", "\nESS")
+    shown = _table(("quantity", *numbers), left=("quantity",), whole=numbers, padding=(0, 1, 0, 0))
     for row in agreement.rows:
         closed, pymc = (_number(row[name]) for name in ("closed", "pymc"))
         sds = [_number(row[name]) for name in ("closed_sd", "pymc_sd")]
@@ -195,14 +190,17 @@ def overall_table(study: CoverageStudy) -> "Table":
     return table
 
 
-def _table(header: Iterable[str], left: Iterable[str]) -> "Table":
+def _table(
+    header: Sequence[str], left: Sequence[str], whole: Sequence[str] = ("curve", "worst cell"), padding: Any = 0
+) -> "Table":
+    """Return a table without rows, some of whose columns are on the left, and `whole` ones not divided over lines."""
     from rich import box
     from rich.table import Table
 
     # narrow enough for a terminal of 80 columns
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=0)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=padding)
     for title in header:
-        table.add_column(title, justify="left" if title in left else "right", no_wrap=title in ("curve", "worst cell"))
+        table.add_column(title, justify="left" if title in left else "right", no_wrap=title in whole)
     return table
 
 

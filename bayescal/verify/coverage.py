@@ -28,15 +28,10 @@ class CoverageResults:
     """Results of a coverage study: one row per cell and method. A cell is a population and a number of rows."""
 
     rows: list[dict[str, Any]]
-    #: Nominal probability of the intervals.
-    prob: float
-
-    #: Columns of a row.
-    columns: ClassVar[tuple[str, ...]]
-    #: Format of the name of a cell, filled from a row.
-    cell_name: ClassVar[str]
-    #: Averages over cells that `overall` adds.
-    averages: ClassVar[Averages]
+    prob: float  #: Nominal probability of the intervals.
+    columns: ClassVar[tuple[str, ...]]  #: Columns of a row.
+    cell_name: ClassVar[str]  #: Format of the name of a cell, filled from a row.
+    averages: ClassVar[Averages]  #: Averages over cells that `overall` adds.
 
     @property
     def methods(self) -> list[str]:
@@ -65,12 +60,9 @@ class CoverageResults:
 class Scenario[Data]:
     """A population with a known truth, from which data sets of any size can be drawn."""
 
-    #: Columns that name it.
-    columns: dict[str, str]
-    #: True value of the estimand.
-    truth: float
-    #: ``(n_rows, rng) -> data``. With more than one process it must be picklable.
-    draw: Callable[[int, Generator], Data]
+    columns: dict[str, str]  #: Columns that name it.
+    truth: float  #: True value of the estimand.
+    draw: Callable[[int, Generator], Data]  #: ``(n_rows, rng) -> data``; picklable with more than one process.
 
 
 @dataclass(frozen=True)
@@ -79,14 +71,10 @@ class Setup[Data]:
 
     #: ``(data, prob, draws, rng) -> (low, high, estimate)`` by name.
     methods: Mapping[str, Callable[[Data, float, int, Generator], Interval]]
-    #: Numbers of rows.
-    sizes: list[int]
-    #: Data sets per cell.
-    repeats: int
-    #: Nominal probability of the intervals.
-    prob: float
-    #: Posterior draws, or bootstrap resamples.
-    draws: int
+    sizes: list[int]  #: Numbers of rows.
+    repeats: int  #: Data sets per cell.
+    prob: float  #: Nominal probability of the intervals.
+    draws: int  #: Posterior draws, or bootstrap resamples.
 
 
 def checked_setup(

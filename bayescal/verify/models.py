@@ -113,6 +113,7 @@ def _writer_of(result: Any) -> "Callable[..., pm.Model]":
         path = f"{each.__module__}.{each.__qualname__}"
         if path in WRITERS:
             if isinstance(write := WRITERS[path], str):
+                _packages.require("pymc")
                 module, _, name = write.partition(".")
                 write = getattr(import_module(f"bayescal.verify.{module}"), name)
             return write
@@ -201,7 +202,7 @@ def family_evidence(posterior: ShrinkagePosterior) -> dict[str, float]:
 
 
 def _label_shift(result: Any) -> "pm.Model":
-    from bayescal.verify.shift_models import SUB_MODEL, rows_by_bin
+    from bayescal.verify.topic_models import SUB_MODEL, rows_by_bin
 
     part, rows = result.posterior.parts[0], result.counts.rows
     names = sub_models_of(part) if isinstance(part, ShrinkagePosterior) else []
@@ -338,7 +339,7 @@ def _class_frequencies(result: Any) -> "pm.Model":
 
 def _shift_evidence(result: Any) -> "pm.Model":
     from bayescal.shift.statistics import CellShiftPosterior
-    from bayescal.verify.shift_models import cell_shift_model
+    from bayescal.verify.topic_models import cell_shift_model
 
     counts = result.counts
     return cell_shift_model(CellShiftPosterior(counts.source.sum(axis=0), counts.target), list(result.cells))
@@ -352,13 +353,13 @@ WRITERS: "dict[str, Callable[..., pm.Model] | str]" = {
     "bayescal.posterior.pooling.posterior.PooledPosterior": _pooled,
     "bayescal.posterior.pooling.posterior.GroupPosterior": lambda posterior, **form: _pooled(posterior.pooled, **form),
     "bayescal.posterior.random_effects.RandomEffectsPosterior": _random_effects,
-    "bayescal.clinical.slope.posterior.RecalibrationPosterior": "clinical_models.recalibration_model",
-    "bayescal.clinical.curve.posterior.SmoothCurvePosterior": "clinical_models.smooth_curve_model",
+    "bayescal.clinical.slope.posterior.RecalibrationPosterior": "topic_models.recalibration_model",
+    "bayescal.clinical.curve.posterior.SmoothCurvePosterior": "topic_models.smooth_curve_model",
     "bayescal.clinical.curve.posterior.CurvePosterior": _curve,
     "bayescal.clinical.curve.posterior.LogisticCurvePosterior": _line,
     "bayescal.decisions.posterior.ScoreCellsPosterior": _score_cells,
-    "bayescal.shift.class_frequencies_posterior.ClassPriorPosterior": "shift_models.frequency_model",
-    "bayescal.shift.statistics.CellShiftPosterior": "shift_models.cell_shift_model",
+    "bayescal.shift.class_frequencies_posterior.ClassPriorPosterior": "topic_models.frequency_model",
+    "bayescal.shift.statistics.CellShiftPosterior": "topic_models.cell_shift_model",
     "bayescal.results.evaluation.Evaluation": _of_posterior,
     "bayescal.results.grouped.GroupedEvaluation": _grouped,
     "bayescal.results.over_datasets.ComparisonOverDatasets": _over_datasets,
@@ -379,6 +380,7 @@ def _has_parts(result: Any) -> str:
     return f"it holds several results, and each has its own, as in `bayescal.pymc_model(result[{first!r}])`."
 
 
+_OF_COUNTS = "Pass their result, as in `bayescal.pymc_model(bayescal.{}(counts))`."
 _SCORE = (
     "the distribution of a mean loss has the moments of a Bayesian bootstrap, which assumes no form of the losses. For "
     "two classes, the model of the bins is `bayescal.pymc_model(bayescal.evaluate(y_true, y_prob))`."
@@ -467,15 +469,9 @@ BEFORE = {
     "bayescal.stats.binned.BinnedCounts": (
         "Evaluate the counts first, as in `bayescal.pymc_model(bayescal.evaluate_counts(counts))`."
     ),
-    "bayescal.clinical.slope.counts.LogitCounts": (
-        "Pass their result, as in `bayescal.pymc_model(bayescal.clinical.recalibration_counts(counts))`."
-    ),
-    "bayescal.decisions.counts.ThresholdCounts": (
-        "Pass their result, as in `bayescal.pymc_model(bayescal.decisions.net_benefit_counts(counts))`."
-    ),
-    "bayescal.shift.counts.ShiftCounts": (
-        "Pass their result, as in `bayescal.pymc_model(bayescal.shift.class_priors_counts(counts))`."
-    ),
+    "bayescal.clinical.slope.counts.LogitCounts": _OF_COUNTS.format("clinical.recalibration_counts"),
+    "bayescal.decisions.counts.ThresholdCounts": _OF_COUNTS.format("decisions.net_benefit_counts"),
+    "bayescal.shift.counts.ShiftCounts": _OF_COUNTS.format("shift.class_priors_counts"),
     "bayescal.stats.frozen.Frozen": "Pass the result that a function of the package computes from these counts.",
     "bayescal.draws.Draws": "Pass the result from which the draws come, as in `bayescal.pymc_model(ev)`.",
     "bayescal.draws.BinDraws": "Pass the result from which the draws come, as in `bayescal.pymc_model(ev)`.",

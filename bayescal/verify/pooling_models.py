@@ -5,10 +5,11 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pymc as pm
+import pytensor.tensor as pt
 from scipy.special import gammaln
 
-from bayescal import _packages
-from bayescal._arrays import Floats, pm
+from bayescal._arrays import Floats
 from bayescal.posterior.pooling.evidence import GroupBins
 from bayescal.posterior.pooling.posterior import PooledPosterior
 from bayescal.posterior.pooling.prior import COMMON, PoolingPrior
@@ -38,7 +39,7 @@ def lever(bins: GroupBins) -> Floats:
     return x - (weight * x).sum(axis=1, keepdims=True) / weight.sum(axis=1, keepdims=True)
 
 
-def of_pooled(posterior: PooledPosterior, *, together: bool, groups: Sequence[str] | None = None) -> "pm.Model":
+def of_pooled(posterior: PooledPosterior, *, together: bool, groups: Sequence[str] | None = None) -> pm.Model:
     """Write one family of a pooled posterior in PyMC, around the middle one of the common curves."""
     prior = replace(posterior.prior, together=float(together))
     shift = posterior.shifts[len(posterior.shifts) // 2]
@@ -48,16 +49,12 @@ def of_pooled(posterior: PooledPosterior, *, together: bool, groups: Sequence[st
 
 def group_model(
     bins: GroupBins, shift: Floats, prior: PoolingPrior, alone: Floats | None, groups: Sequence[str] | None = None
-) -> "pm.Model":
+) -> pm.Model:
     """Write groups that deviate from one curve in PyMC; ``together`` of the prior is 0 or 1.
 
     `shift`, shape (n_groups, n_used), is what the curve adds to the logits of the mean confidences; `alone`, shape
     (n_groups,), are the log marginal likelihoods of the groups without pooling, if the prior has this component.
     """
-    _packages.require("pymc")
-    import pymc as pm
-    import pytensor.tensor as pt
-
     x, components = lever(bins), prior.components
     common, a, b, tau = (np.array(values) for values in zip(*prior.pooled, strict=True))
     names = [f"{c.centre} {c.intercept_sd:g} {c.slope_sd:g} {c.tau:g}" for c in components]
@@ -98,14 +95,11 @@ def group_model(
 
 def random_effects_model(
     estimate: Floats, error: Floats, scale: float, datasets: Sequence[str] | None = None
-) -> "pm.Model":
+) -> pm.Model:
     """Write every difference of one problem, around a mean with a wide prior, in PyMC; data sets may have names.
 
     `scale` is that of the prior of the standard deviation between data sets.
     """
-    _packages.require("pymc")
-    import pymc as pm
-
     wide = WIDE * float(max(scale, np.abs(estimate).max(), error.max()))
     names = [str(i) for i in range(len(estimate))] if datasets is None else list(datasets)
     with pm.Model(coords={"dataset": names}) as model:

@@ -21,7 +21,7 @@ from bayescal.posterior.shrinkage.model import shrinkage_posterior
 from bayescal.shift.label_shift import pooled
 from bayescal.shift.label_shift_result import LabelShiftEvaluation
 from bayescal.verify.chains import agreement
-from bayescal.verify.shift_models import SUB_MODEL
+from bayescal.verify.topic_models import SUB_MODEL
 
 Floats = NDArray[np.float64]
 

@@ -7,7 +7,7 @@ from sbc.mistakes import controls, unspoilt
 from sbc.ranks import sbc
 from sbc.smooth_curve import SmoothCurveSimulator
 
-from bayescal.verify.clinical_models import components
+from bayescal.verify.topic_models import components
 
 pytestmark = pytest.mark.measuring
 

@@ -1,9 +1,10 @@
-"""Sums over clusters of censored rows, against derivatives by the weights of whole clusters and a closed form."""
+"""Sums over clusters of censored rows, against derivatives by weights of clusters and a closed form; known rows."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from censored_rows import weekly
 from scipy.stats import norm
 from scipy.stats import t as student_t
 
@@ -11,7 +12,7 @@ from bayescal.data.groups import Clusters
 from bayescal.datasets.clustered import uniform_in_clusters
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import make_bins
-from bayescal.survival.horizon_counts import HorizonCounts
+from bayescal.survival.horizon_counts import HorizonCounts, KnownRows, share_with_event
 from bayescal.survival.rows import SurvivalRows
 
 HORIZON, BINS = 1.0, make_bins(4)
@@ -169,3 +170,18 @@ def test_more_than_512_bins_are_refused():
     rows, cluster = simulated()
     with pytest.raises(ValueError, match=r"`bins` must be at most 512 for rows in clusters"):
         HorizonCounts.from_rows(rows, HORIZON, make_bins(600), Clusters.from_column(cluster, 240))
+
+
+def test_weights_of_a_stratum_add_up_to_its_rows_and_shares_are_product_limit_estimates():
+    """The weighted share of events in a stratum is the estimate of its rows; few strata with few rows."""
+    time, event, risk = weekly(1000, causes=2)
+    rows = SurvivalRows.read(time, event, risk)
+    known = KnownRows.of_rows(rows, 1.0, risk)
+    for stratum in range(len(known.rows)):
+        inside = known.stratum == stratum
+        assert known.weight[inside].sum() == pytest.approx(inside.sum(), rel=1e-9) == known.rows[stratum]
+        share = share_with_event(rows, 1.0, inside[None])[0]
+        assert (known.weight * known.outcome)[inside].sum() / inside.sum() == pytest.approx(share, rel=1e-9)
+    assert ((known.worth > 0) & (known.worth <= 1)).all()
+    few = KnownRows.of_rows(rows.part(np.arange(60)), 1.0, risk[:60])
+    assert len(few.rows) == 1

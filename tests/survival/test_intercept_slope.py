@@ -9,8 +9,8 @@ from scipy.optimize import minimize
 from scipy.special import expit, logit
 
 import bayescal as bc
+from bayescal.survival.horizon_counts import KnownRows
 from bayescal.survival.rows import SurvivalRows
-from bayescal.survival.strata import KnownRows
 
 
 def too_extreme(n, seed, factor=1.5):

@@ -7,7 +7,7 @@ from scipy.special import expit, logit
 from twins.shift import LabelShiftTwin
 
 import bayescal as bc
-from bayescal.verify.shift_models import SUB_MODEL
+from bayescal.verify.topic_models import SUB_MODEL
 
 pytest.importorskip("pymc")
 

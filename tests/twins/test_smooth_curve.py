@@ -7,8 +7,8 @@ from scipy.stats import binom, norm
 from twins.clinical import SmoothCurveTwin
 from twins.examples import simulated_curve
 
-from bayescal.verify.clinical_models import components, components_of
 from bayescal.verify.named import Moments
+from bayescal.verify.topic_models import components, components_of
 
 pytestmark = pytest.mark.slow
 

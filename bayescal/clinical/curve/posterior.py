@@ -259,29 +259,14 @@ def _spread(values: Floats, used: Bools, empty: float) -> Floats:
 
 
 def smooth_curve_posterior(counts: Counts, *, prior_exact: float = PRIOR_EXACT) -> SmoothCurvePosterior:
-    r"""Compute the posterior of a smooth calibration curve with a spike at exact calibration.
+    """Compute the posterior of a smooth calibration curve with a spike at exact calibration.
 
-    In bin b with mean confidence :math:`c_b`, the logit of the accuracy is
-
-    .. math:: \mathrm{logit}\,\theta_b = \mathrm{logit}\,c_b + [a + s\,x_b] + [g_b],
-
-    where each bracket is absent or present: "exact" (neither), "drift" (the first), "curve" (the second), "both". The
-    intercept a and the slope s are :math:`\mathrm{Normal}(0, \tau)`, and :math:`x_b` is the logit of :math:`c_b`,
-    clipped to [0.0001, 0.9999]. g is a Gaussian process with covariance :math:`\sigma^2 \exp(-d^2 / (2 r^2))` in the
-    distance
-
-    .. math:: d^2 = (u - u')^2 + ((x - x') / 8)^2,
-
-    where :math:`u_b` is the rank of the bin, from 0 to 1. Ranks alone would make a single place of all scores that are
-    rare. The standard deviation tau is 0.05, 0.15 or 0.5 with probabilities 1/6, 1/6 and 2/3; sigma is 0.025, 0.05,
-    0.1, 0.2, 0.4 or 0.8 with probabilities 1/12, 1/12 and four times 5/24; the range r is 0.04, 0.1 or 0.3, equally
-    probable. "exact" has the prior probability `prior_exact`, in [0, 1), and the other three sub-models have equal
-    shares of the rest.
-
-    Each of the 75 combinations of sub-model and scales (3 of the drift, 18 of the curve, 54 of both) has a Laplace
-    approximation [1]_ with the mean shifted for skewness, and all are averaged by their marginal likelihoods. Masses
-    are Dirichlet with the rows of the bins as parameters (the Bayesian bootstrap), independent of the accuracies. Draws
-    are independent, without Markov chains.
+    The logit of the accuracy of a bin is that of its mean confidence, plus a drift, a Gaussian process, or both: see
+    ``docs/explanation/calibration_curve.md``. The process has a distance in ranks and logits, because ranks alone would
+    make a single place of all scores that are rare. "exact" has the prior probability `prior_exact`, in [0, 1), and the
+    other three sub-models have equal shares of the rest. Each of the 75 combinations of sub-model and scales has a
+    Laplace approximation [1]_ with the mean shifted for skewness, and all are averaged by their marginal likelihoods.
+    Masses are a Bayesian bootstrap, independent of the accuracies. Draws are independent, without Markov chains.
 
     .. [1] C. E. Rasmussen and C. K. I. Williams (2006), Gaussian Processes for Machine Learning, MIT Press, sections
        3.4 and 5.5.1.
@@ -437,41 +422,16 @@ class CurvePosterior:
 def curve_posterior(
     counts: MergedCounts, *, prior_exact: float = PRIOR_EXACT, contradicted: bool = False, within: bool = False
 ) -> CurvePosterior:
-    r"""Compute the posterior of a calibration curve at its knots, as a pool of smooth curves and the shrinkage model.
+    """Compute the posterior of a calibration curve at its knots, as a pool of smooth curves and the shrinkage model.
 
-    A knot b holds :math:`n_b` (effective) rows with mean score :math:`c_b`, of which :math:`k_b` have the event;
-    :math:`k_b \sim \mathrm{Binomial}(n_b, \theta_b)`. Five families of priors of the rates :math:`\theta_b` compete:
+    The families, their weights, the share of exact draws and the power pool [1]_ are described and justified in
+    ``docs/explanation/calibration_curve.md``. `prior_exact` is in [0, 1). If rows contradict a score of exactly 0 or 1
+    (`contradicted`), the likelihood of exact calibration is 0; if such rows are in a knot that also has other scores
+    (`within`), not all other knots can be exact.
 
-    * "smooth" (prior weight :math:`w_f = 2`): a drift, a Gaussian process, or both, 1/3 each; `smooth_curve_posterior`;
-    * "independent" (2): "dense", "sparse", "logistic_dense" and "logistic_sparse" of `shrinkage_posterior`, 1/4 each;
-    * "shared" (2): its "runs" (2/3) and "offset" (1/3);
-    * "noise" (1): its "label_noise" and "label_noise_any_rate", 1/2 each;
-    * "exact": :math:`\theta_b = c_b`.
-
-    A smooth curve describes drifts with few rows; the shrinkage model describes errors of single scores, of ranges, and
-    jumps, to which a smooth curve must bend as a whole.
-
-    *Exact calibration.* Let :math:`E_f` be the marginal likelihood of family f, averaged over its sub-models, relative
-    to that of exact calibration. The Bayes factor of exact calibration is :math:`1 / \sum_f w_f E_f` with the weights
-    scaled to sum to 1. With the prior probability `prior_exact`, in [0, 1), it gives the share of exact draws, and with
-    prior odds of 2:3 `p_calibrated`. If rows contradict a score of exactly 0 or 1 (`contradicted`), the likelihood of
-    exact calibration is 0; if such rows are in a knot that also has other scores (`within`), not all other knots can be
-    exact.
-
-    *Power pool.* The draws that are not exact come from family f with a share proportional to :math:`w_f E_f^{1/10}`, a
-    power posterior [1]_. Compared with the best family, one that is worse by a factor of exp(10) counts exp(-1), by
-    exp(40) 0.02. Ordinary posterior probabilities (the power 1) select a family with few rows, and each family misses
-    errors that the others describe; shares without likelihoods (the power 0) never leave a family. The draws are
-    therefore no posterior of a single prior: they are judged by their coverage. Within a family, sub-models have
-    ordinary posterior probabilities.
-
-    *Knots at exactly 0 or 1* have the model of saturated bins of `shrinkage_posterior`, a mixture of two Betas for the
-    share of contrary outcomes; the families describe the other knots. Their marginal likelihood is part of the Bayes
-    factor, but not of the share of exact draws. In exact draws they are exact, too; if outcomes contradict them, they
-    have their Betas in all draws, and exact calibration in the draws concerns the other knots.
-
-    Masses of the knots are Dirichlet with their effective rows as parameters (the Bayesian bootstrap), independent of
-    the rates. Draws are independent, without Markov chains.
+    Knots at exactly 0 or 1 have the model of saturated bins of `shrinkage_posterior`, and the families describe the
+    other knots. Their marginal likelihood is part of the Bayes factor, but not of the share of exact draws. If outcomes
+    contradict them, they have their Betas in all draws, and exact calibration in the draws concerns the other knots.
 
     .. [1] N. Friel and A. N. Pettitt (2008), "Marginal likelihood estimation via power posteriors", Journal of the
        Royal Statistical Society B 70, 589-607.

@@ -16,7 +16,7 @@ from bayescal.clinical.curve.posterior import (
 )
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import Bins, make_bins
-from bayescal.verify.clinical_models import components
+from bayescal.verify.topic_models import components
 from sbc.control import Control, with_data
 from sbc.ranks import NamedSimulator, Sampler
 

@@ -12,8 +12,8 @@ from bayescal.clinical.slope.posterior import RecalibrationPosterior
 from bayescal.draws import BinDraws
 from bayescal.estimands.errors import e90_bins, ece, largest_error
 from bayescal.posterior.shrinkage.prior import EXACT
-from bayescal.verify.clinical_models import components_of, logits_of, recalibration_model, smooth_curve_model
 from bayescal.verify.named import Moments, below, by_name
+from bayescal.verify.topic_models import components_of, logits_of, recalibration_model, smooth_curve_model
 
 #: The distribution functions are compared at these quantiles.
 PROBS = (0.025, 0.25, 0.5, 0.75, 0.975)

@@ -16,7 +16,7 @@ from bayescal.shift.counts import ShiftCells, ShiftCounts
 from bayescal.shift.statistics import CellShiftPosterior
 from bayescal.stats.ordered import OrderedSums, merge_scores
 from bayescal.verify.named import Moments, below, by_name
-from bayescal.verify.shift_models import frequency_model
+from bayescal.verify.topic_models import frequency_model
 from twins import shift
 from twins.shift import CellShiftTwin
 

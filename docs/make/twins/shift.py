@@ -11,7 +11,7 @@ from bayescal.estimands.errors import ece
 from bayescal.shift.label_shift_result import LabelShiftEvaluation
 from bayescal.shift.statistics import CellShiftPosterior, total_variation
 from bayescal.verify.named import below, by_name
-from bayescal.verify.shift_models import cell_shift_model, rows_by_bin
+from bayescal.verify.topic_models import cell_shift_model, rows_by_bin
 
 #: Draws of the closed form that share one set of proposals. The Monte Carlo error of a set is small compared with that
 #: of so few draws.

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from bayescal.data.frames import with_missing
-from bayescal.labels.rows import JudgedRows
+from bayescal.labels.sums import JudgedRows
 
 NAN = float("nan")
 
