@@ -262,11 +262,13 @@ class GroupedClinicalSummary(OfGroups[ClinicalSummary]):
         labels, rows = self.in_order(), []
         kept = labels if whole else labels[:PRINTED_GROUPS]
         shown = [*((label, str(label), self[label]) for label in kept), (None, "all rows", self.overall)]
-        by_quantity = [{row["quantity"]: row for row in each.table()} for *_, each in shown]
-        for key in MEASURES:
-            rows.append([words.WORDS[key], *[""] * len(HEADER)])
-            for (label, name, each), of_group in zip(shown, by_quantity, strict=True):
-                cells = _cells(of_group.get(key), self._beside(label, key, 0.95))
+        named = [{words.words_of(row): row for row in each.table()} for *_, each in shown]
+        titles = {words.WORDS[key]: key for key in MEASURES}
+        titles |= {title: "" for title, row in named[-1].items() if row["quantity"] in ("net_benefit", "treat_all")}
+        for title, key in titles.items():
+            rows.append([title, *[""] * len(HEADER)])
+            for (label, name, each), of_group in zip(shown, named, strict=True):
+                cells = _cells(of_group.get(title), self._beside(label, key, 0.95))
                 rows.append([f"  {name}", f"{each.n_events} of {each.n_rows}", *cells])
         left_out = len(labels) - len(kept)
         remarks = [f"Not shown: {left_out} of {len(labels)} groups; see `.table()`."] if left_out else []

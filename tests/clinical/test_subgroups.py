@@ -118,6 +118,14 @@ def test_print_and_remarks(by_site):
     assert not any("fewer than 5 groups" in each for each in by_site.remarks)
 
 
+def test_net_benefits_of_groups_are_printed(by_site):
+    lines = str(by_site).splitlines()
+    start = next(i for i, line in enumerate(lines) if line.strip() == "net benefit at 0.2")
+    north = next(line for line in lines[start:] if line.split()[:1] == ["north"])
+    observed = by_site["north"].net_benefit.observed["model"][0]
+    assert float(north.split()[4]) == pytest.approx(observed, abs=0.002)
+
+
 def test_two_groups_say_that_pooling_depends_on_the_prior(rows):
     y, p, site = rows
     here = np.isin(site, ["north", "south"])
