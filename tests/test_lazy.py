@@ -93,6 +93,8 @@ from bayescal._lazy import MODULES
 for name in ("", *MODULES):
     public = importlib.import_module(f"bayescal.{name}".rstrip("."))
     for file in sorted(pathlib.Path(public.__file__).parent.iterdir()):
+        if file.suffix not in ("", ".py"):
+            continue
         inner = file.stem
         if inner.startswith(("_", ".")) or inner in {"py", *public.__all__, *vars(public)}:
             continue

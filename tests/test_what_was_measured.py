@@ -20,7 +20,7 @@ DOCS = Path(__file__).resolve().parents[1] / "docs"
 WITHOUT = {
     *("CalibrationTests", "Evidence", "WeightReport", "SubpopulationScreen", "TargetEvaluation"),
     *("Cumulative", "CumulativeDifference", "OfEstimand", "_Decomposition", "Joint"),
-    *("Judged", "ByLabel", "Choices", "BesideOthers", "Imputed", "DistributionTests"),
+    *("Judged", "ByLabel", "Choices", "BesideOthers", "Imputed", "DistributionTests", "OfWindows"),
 }
 
 

@@ -141,7 +141,7 @@ def _cells(draws: Draws) -> list[str]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class OfWindows(_presented.Presented):
-    """A result after each window of a stream; both kinds have further columns."""
+    """A result after each window of a stream; each kind has further columns."""
 
     windows: tuple[Start, ...]
     n_rows: Ints
