@@ -95,9 +95,9 @@ notebooks: .venv/ready
 lessons: .venv/ready
 	$(RUN) python docs/make/lessons.py $(SHORT)
 
-# another group of packages, so that `make test` needs neither pyspark nor Java; the short form runs a third of
+# another group of packages, so that `make test` needs neither pyspark nor Java; the short form runs a sixth of
 # the tests on Spark, and no other engine
-OF_SPARK := $(if $(QUICK),pyspark and (float64 or weights or groups or pairs or None or labels0),pyspark or comparison_rule)
+OF_SPARK := $(if $(QUICK),pyspark and (rule and float64 or test_weights or test_groups or labels0 or by_group or models0-False or w-None),pyspark or comparison_rule)
 spark: .venv/ready
 	$(PINNED) -r $(REQUIREMENTS)/spark.txt
 	BAYESCAL_SPARK=1 $(if $(QUICK),BAYESCAL_QUICK=1 )$(RUN) pytest -q tests/data/test_engines.py -m '' -k '$(OF_SPARK)'

@@ -700,6 +700,6 @@ if __name__ == "__main__":
             "differences",
             "clusters",
         ),
-        repeats=(100, 2),
+        repeats=(100, 1),
         parts=PARTS,
     )
