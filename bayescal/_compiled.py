@@ -8,7 +8,24 @@ from math import sqrt
 
 import numpy as np
 
-from bayescal._jit import compiled
+from bayescal._jit import add_at, compiled
+from bayescal._logarithm import (
+    BIAS,
+    FRACTION,
+    L1,
+    L2,
+    L3,
+    L4,
+    L5,
+    L6,
+    L7,
+    LN2,
+    ROOT_HALF,
+    SHIFT,
+    SHIFTED,
+    SMALLEST,
+    TO_ROOT_HALF,
+)
 
 BLOCK = 2048  #: Rows per block: bins are found for a block (by vector instructions), then its rows are added.
 TILE = 256  #: Rows of a matrix that are transposed at a time.
@@ -105,20 +122,54 @@ def _place(confidence, index, deviation, edges, middle, scale, sure, table):
 
 
 @compiled()
+def _logs(confidence, outcome, weight, logs, bits, power, power_bits, infinite):
+    """Set `logs` to the logarithms of the probabilities of the outcomes, as `_logarithm.log_in_place` computes them.
+
+    `bits` and `power_bits` are `logs` and `power` as integers. Rows with probability 0 get 0, and are counted.
+    """
+    small = False
+    for j in range(len(outcome)):
+        p = abs(1.0 - np.float64(outcome[j]) - np.float64(confidence[j]))
+        small |= p < SMALLEST
+        logs[j] = p
+    if small:
+        _shift_small(logs, outcome, weight, infinite)
+    for j in range(len(outcome)):
+        up = bits[j] + TO_ROOT_HALF
+        power_bits[j] = (up >> np.uint64(52)) | SHIFTED
+        bits[j] = (up & FRACTION) + ROOT_HALF
+    for j in range(len(outcome)):
+        s = (logs[j] - 1.0) / (logs[j] + 1.0)
+        z = s * s
+        high = L4 + z * (L5 + z * (L6 + z * L7))
+        logs[j] = (power[j] - BIAS) * LN2 + s * (2.0 + z * (L1 + z * (L2 + z * (L3 + z * high))))
+    if small:
+        for j in range(len(outcome)):
+            if 0.0 < abs(1.0 - np.float64(outcome[j]) - np.float64(confidence[j])) < SMALLEST:
+                logs[j] -= 54.0 * LN2
+
+
+@compiled()
+def _shift_small(probability, outcome, weight, infinite):
+    """Replace probabilities of 0 by 1, and count them; multiply others that are not normal numbers."""
+    for j in range(len(outcome)):
+        if probability[j] == 0.0:
+            probability[j] = 1.0
+            infinite[np.int64(outcome[j])] += weight is None or weight[j] > 0
+        elif probability[j] < SMALLEST:
+            probability[j] *= SHIFT
+
+
+@compiled()
 def _add(cell, deviation, confidence, outcome, logs, sums):
     """Add a block of unweighted rows to `sums`."""
     for j in range(len(deviation)):
         k = np.uint64(cell[j])  # unsigned, so that no check for negative indexes is compiled
-        d = deviation[j]
+        d, g = deviation[j], logs[j]
         error = np.float64(outcome[j]) - np.float64(confidence[j])
         loss = error * error
-        sums[k] += 1.0
-        sums[k + np.uint64(1)] += d
-        sums[k + np.uint64(2)] += d * d
-        sums[k + np.uint64(3)] += loss * loss
-        g = logs[j]
-        sums[k + np.uint64(4)] += g
-        sums[k + np.uint64(5)] += g * g
+        add_at(sums, k, (1.0, d, d * d, loss * loss))
+        add_at(sums, k + np.uint64(4), (g, g * g))
 
 
 @compiled()
@@ -131,19 +182,12 @@ def _add_weighted(cell, deviation, confidence, outcome, weight, logs, sums):
             return np.nan
         heaviest = max(heaviest, w)
         k = np.uint64(cell[j])
-        d = deviation[j]
+        d, g = deviation[j], logs[j]
         moment = w * d
         error = np.float64(outcome[j]) - np.float64(confidence[j])
         loss = error * error
-        sums[k] += 1.0
-        sums[k + np.uint64(1)] += moment
-        sums[k + np.uint64(2)] += moment * d
-        sums[k + np.uint64(3)] += w * (loss * loss)
-        g = logs[j]
-        sums[k + np.uint64(4)] += w * g
-        sums[k + np.uint64(5)] += w * (g * g)
-        sums[k + np.uint64(6)] += w
-        sums[k + np.uint64(7)] += w * w
+        add_at(sums, k, (1.0, moment, moment * d, w * (loss * loss)))
+        add_at(sums, k + np.uint64(4), (w * g, w * (g * g), w, w * w))
     return heaviest
 
 
@@ -169,24 +213,17 @@ def _collect(sums, total, lanes, fields):
 
 
 @compiled()
-def probability_of_outcome(confidence, outcome):
-    """Return c for outcome 1 and 1 - c for outcome 0, by the arithmetic of numpy."""
-    probability = np.empty(len(outcome))
-    for j in range(len(outcome)):
-        probability[j] = abs(1.0 - np.float64(outcome[j]) - np.float64(confidence[j]))
-    return probability
-
-
-@compiled()
-def add_rows(confidence, outcome, weight, logs, edges, middle, scale, sure, table, lanes, chunk):
-    """Sum rows, shape (2 M, 8): the sums of FIELDS by outcome and bin; and the largest weight.
+def add_rows(confidence, outcome, weight, edges, middle, scale, sure, table, lanes, chunk):
+    """Sum rows, shape (2 M, 8): the sums of FIELDS by outcome and bin; the largest weight; rows of infinite log loss.
 
     Neighbouring rows are interleaved over independent accumulators (lanes) to hide addition latency. If any value is
     invalid, the largest weight is NaN and the sums must not be used. Without weights, the last two sums are 0.
     """
     size = len(middle)
-    total = np.zeros((2 * size, FIELDS))
+    total, infinite = np.zeros((2 * size, FIELDS)), np.zeros(2, np.int64)
     index, deviation = np.empty(BLOCK, np.int32), np.empty(BLOCK)
+    logs, power = np.empty(BLOCK), np.empty(BLOCK)
+    bits, power_bits = logs.view(np.uint64), power.view(np.uint64)
     fields = 6 if weight is None else FIELDS
     lane = (np.arange(BLOCK) % lanes * (2 * size * fields)).astype(np.int32)
     sums = np.empty(2 * size * lanes * fields)
@@ -196,21 +233,23 @@ def add_rows(confidence, outcome, weight, logs, edges, middle, scale, sure, tabl
         sums[:] = 0.0
         for begin in range(start, end, BLOCK):
             rows = slice(begin, min(begin + BLOCK, end))
-            c, z, g = confidence[rows], outcome[rows], logs[rows]
-            cell, d = index[: len(c)], deviation[: len(c)]
+            c, z, w = confidence[rows], outcome[rows], None if weight is None else weight[rows]
+            n = len(c)
+            cell, d, g = index[:n], deviation[:n], logs[:n]
             if not _place(c, cell, d, edges, middle, scale, sure, table):
-                return total, np.nan
+                return total, np.nan, infinite
             if not _cells(z, cell, lane, np.int32(size), np.int32(fields)):
-                return total, np.nan
+                return total, np.nan, infinite
+            _logs(c, z, w, g, bits[:n], power[:n], power_bits[:n], infinite)
             if weight is None:
                 _add(cell, d, c, z, g, sums)
             else:
-                largest = _add_weighted(cell, d, c, z, weight[rows], g, sums)
+                largest = _add_weighted(cell, d, c, z, w, g, sums)
                 if not largest >= 0:
-                    return total, np.nan
+                    return total, np.nan, infinite
                 heaviest = max(heaviest, largest)
         _collect(sums, total, lanes, fields)
-    return total, heaviest
+    return total, heaviest, infinite
 
 
 @compiled(fastmath={"reassoc", "nsz"})
@@ -312,13 +351,9 @@ def _add_to_classes(confidence, label, weight, index, deviation, sums):
             moment = w * d
             error = np.float64(k == z) - np.float64(confidence[r * classes + k])
             loss = error * error
-            flat[at] += 1.0
-            flat[at + np.uint64(1)] += moment
-            flat[at + np.uint64(2)] += moment * d
-            flat[at + np.uint64(3)] += w * (loss * loss)
+            add_at(flat, at, (1.0, moment, moment * d, w * (loss * loss)))
             if weight is not None:
-                flat[at + np.uint64(6)] += w
-                flat[at + np.uint64(7)] += w * w
+                add_at(flat, at + np.uint64(6), (w, w * w))
     return heaviest
 
 

@@ -1,4 +1,4 @@
-"""Compilation of loops by numba, with a cache on disk that is verified when it is loaded."""
+"""Compilation of loops by numba, with a cache on disk that is verified when it is loaded; an instruction for sums."""
 
 import inspect
 from collections.abc import Callable
@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import numba
+from llvmlite import ir
+from numba.extending import intrinsic
 
 
 def compiled(*, folder: bool = False, **options: Any) -> Callable[[Callable[..., Any]], Any]:
@@ -72,3 +74,20 @@ def _forgive(cache: Any) -> None:
             save(*arguments)
 
     cache.load_overload, cache.save_overload = load_or_begin_anew, save_if_possible
+
+
+@intrinsic
+def add_at(context: Any, array: Any, at: Any, values: Any) -> Any:
+    """Add the floats of a tuple to neighbouring elements of an array, by one vector instruction."""
+
+    def generate(target: Any, builder: Any, signature: Any, arguments: Any) -> None:
+        floats = ir.VectorType(ir.DoubleType(), len(values))
+        sums = target.make_array(array)(target, builder, arguments[0])
+        place = builder.bitcast(builder.gep(sums.data, [arguments[1]]), floats.as_pointer())
+        added = ir.Constant(floats, ir.Undefined)
+        for i in range(len(values)):
+            number = builder.extract_value(arguments[2], i)
+            added = builder.insert_element(added, number, ir.Constant(ir.IntType(32), i))
+        builder.store(builder.fadd(builder.load(place, align=8), added), place, align=8)
+
+    return numba.types.void(array, at, values), generate

@@ -71,7 +71,7 @@ ONLY_HERE = {
     "stats/query/row_sums.py": {"narwhals"},
     **{p: {"pymc", "pytensor"} for p in FILES if re.match(r"verify/\w+_models\.py", p)},
     "_lazy.py": {"lazy_loader"},
-    "_jit.py": {"numba"},
+    "_jit.py": {"numba", "llvmlite"},
     **{p: {"typer"} for p in FILES if p.endswith("/options.py")},
     **{p: {Path(p).stem} for p in FILES if p.startswith("plugins/")},  # and what else an adapter needs of its program
     "plugins/torchmetrics.py": {"torch", "torchmetrics"},

@@ -1,17 +1,16 @@
 """The only pass over rows: rows -> sums by bin and outcome; in chunks that need little memory, compiled if it pays."""
 
 from dataclasses import dataclass
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayescal._arrays import Array, Floats, Indices, Ints
+from bayescal._logarithm import log_in_place
 from bayescal._loops import compiled, in_threads
-from bayescal.stats import losses
 from bayescal.stats.bins import Bins
-from bayescal.stats.losses import LossSums, log_in_place, total_loss
+from bayescal.stats.losses import LossSums, probability_of_outcome, total_loss
 from bayescal.stats.sums import sums_at
 
 #: Rows per chunk, so that temporary arrays stay in the second-level cache. Rows are summed within chunks first, so this
@@ -78,10 +77,11 @@ def accumulate(confidence: Array, outcome: Array, weight: Array | None, bins: Bi
     def sums_of(start: int) -> tuple[Floats, float, Ints]:
         rows = slice(start, start + span)
         columns = confidence[rows], outcome[rows], None if weight is None else weight[rows]
-        logs, infinite = _logs(*columns, loops)
-        if loops is None:
-            return *_with_numpy(*columns, logs, search), infinite
-        return *loops.add_rows(*columns, logs, *search.arguments, search.lanes, search.chunk), infinite
+        if loops is not None:
+            sums: tuple[Floats, float, Ints] = loops.add_rows(*columns, *search.arguments, search.lanes, search.chunk)
+            return sums
+        logs, infinite = _logs(*columns)
+        return *_with_numpy(*columns, logs, search), infinite
 
     spans = range(0, len(outcome), span)
     total, heaviest, infinite = np.zeros((2 * len(bins), FIELDS)), 0.0, np.zeros(2, np.int64)
@@ -94,10 +94,10 @@ def accumulate(confidence: Array, outcome: Array, weight: Array | None, bins: Bi
     return search.named(total, weight is not None, infinite), heaviest
 
 
-@np.errstate(invalid="ignore")  # the loops find invalid values
-def _logs(confidence: Array, outcome: Array, weight: Array | None, loops: ModuleType | None) -> tuple[Floats, Ints]:
+@np.errstate(invalid="ignore")  # the sums find invalid values
+def _logs(confidence: Array, outcome: Array, weight: Array | None) -> tuple[Floats, Ints]:
     """Return the logarithm of the probability of the outcome, 0 for probability 0; and the number of the latter."""
-    logs: Floats = (loops or losses).probability_of_outcome(confidence, outcome)
+    logs = probability_of_outcome(confidence, outcome)
     zero = log_in_place(logs)
     if zero is None:
         return logs, np.zeros(2, np.int64)

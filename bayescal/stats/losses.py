@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from bayescal._arrays import Array, Bools, Floats, Ints
+from bayescal._logarithm import log_in_place
 from bayescal.stats.frozen import Sums
 
 LARGEST_LOG_LOSS = 1074 * float(np.log(2))  #: Largest finite log loss: that of the smallest positive float64, 2^-1074.
@@ -72,16 +73,6 @@ def probability_of_outcome(confidence: Array, outcome: Array) -> Floats:
     probability = np.subtract(1.0, outcome, dtype=np.float64)
     probability -= confidence
     return np.abs(probability, out=probability)
-
-
-def log_in_place(probability: Floats) -> Bools | None:
-    """Replace probabilities by their logarithms, and 0 by 0; return which were 0, or None if none was."""
-    zero = None
-    if not probability.min(initial=1.0) > 0:
-        zero = probability == 0
-        probability[zero] = 1.0
-    np.log(probability, out=probability)
-    return zero
 
 
 def log_losses(confidence: Array, outcome: Array) -> tuple[Floats, Bools | None]:
