@@ -184,6 +184,7 @@ def test_a_plan_for_a_choice():
     assert result.goals["best"].rows_on_average is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("goal", ["ece", "ici"])
 def test_widths_of_evaluations(goal):
     """The width of the answer is the goal: simulated again with other numbers and continuous risks; 40 studies."""
