@@ -64,7 +64,8 @@ class NewCentre(_presented.Presented):
     `bayescal.posterior.random_effects.TwoEffectsPosterior`. The half-t priors of their standard deviations have scales
     0.5 and 0.3. The likelihood of a centre is Normal with the moments of its own posterior, from which its prior is
     divided out. O/E and AUC vary with the mix of patients, too: they have random effects of their own, as in
-    `GroupedClinicalSummary`.
+    `GroupedClinicalSummary`. Imputations of a centre are combined by Rubin's rules before; the distribution of scores
+    is that of the first.
 
     Examples
     --------
