@@ -362,8 +362,15 @@ def test_pairs_by_group(engine):
     table = pa.table({"outcome": [0, 1, 1], "a": [0.2, 0.7, 0.9], "b": [0.4, 0.3, 1.0], "site": ["x", "y", "x"]})
     names = {"first_confidence": "a", "second_confidence": "b"}
     counts = PairedCounts.from_frame(engine(table), **names, by="site", bins=2)
-    assert counts["x"] == PairedCounts.from_arrays([0, 1], [0.2, 0.9], [0, 1], [0.4, 1.0], bins=2)
-    assert counts["y"] == PairedCounts.from_arrays([1], [0.7], [1], [0.3], bins=2)
+    expected = {
+        "x": PairedCounts.from_arrays([0, 1], [0.2, 0.9], [0, 1], [0.4, 1.0], bins=2),
+        "y": PairedCounts.from_arrays([1], [0.7], [1], [0.3], bins=2),
+    }
+    assert list(counts) == list(expected)
+    for label, wanted in expected.items():
+        np.testing.assert_array_equal(counts[label].cells, wanted.cells)
+        same(counts[label].first, wanted.first)
+        same(counts[label].second, wanted.second)
 
 
 # --- bad rows, by engine and kind
