@@ -109,12 +109,15 @@ SLOW = {
     f"docs/how-to/{name}.md"
     for name in (
         "command_line",
+        "judge",
+        "language_models",
         "own_plot",
         "plan_a_test_set",
         "report_a_risk_model",
         "sample_the_model",
         "scikit_learn",
         "shift",
+        "subpopulations",
     )
 }
 
