@@ -111,10 +111,10 @@ class Command:
 
     @property
     def examples(self) -> str | None:
-        """Text below the options: comments, and command lines as they are typed."""
+        """Text below the options: comments, and command lines as they are typed; None if there is no file."""
         file = Path(inspect.getfile(self.function)).with_name("examples.txt")
         name = self.function.__name__.replace("_", "-")
-        for part in file.read_text(encoding="utf-8").split("\n\n"):
+        for part in file.read_text(encoding="utf-8").split("\n\n") if file.is_file() else ():
             head, *lines = part.splitlines()
             if head == f"[{name}]":
                 shown = (f"[dim]{line[2:]}[/]" if line.startswith("# ") else f"  {line}" for line in lines)
