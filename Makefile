@@ -121,8 +121,8 @@ explore: .venv/ready
 STUDIES := intervals errors differences hostile populations saturated scores auc cumulative_coverage \
     subpopulation_coverage subpopulation_posterior recalibration imputed net_benefit net_benefit_clusters loss_ratio \
     selective truthful survival survival_comparison survival_weak survival_clusters survival_measures label_shift \
-    several_data_sets pooling subgroups new_centre clusters classwise classwise_means classwise_pooled bin_sensitivity \
-    planning validation_plans monitoring decompositions \
+    several_data_sets pooling subgroups new_centre clusters clinical_clusters classwise classwise_means classwise_pooled \
+    bin_sensitivity planning validation_plans monitoring decompositions \
     cumulative cumulative_weak cumulative_screens calibration_curve covariate_shift partly_observed judged
 
 coverage: .venv/ready

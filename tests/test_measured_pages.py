@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -23,11 +24,22 @@ def numbers_of(name):
     return json.loads((DOCS / "_static" / name).read_text(encoding="utf-8"))
 
 
+def test_make_runs_every_script():
+    """Each script of docs/make is a study of `make coverage`, or a command of another target."""
+    makefile = (DOCS.parent / "Makefile").read_text(encoding="utf-8").replace("\\\n", " ")
+    studies = re.search(r"^STUDIES := (.*)$", makefile, re.MULTILINE)[1].split()
+    texts = {path.stem: path.read_text(encoding="utf-8") for path in (DOCS / "make").glob("*.py")}
+    scripts = {name for name, text in texts.items() if '__name__ == "__main__"' in text}
+    assert len(scripts) > 50
+    assert scripts == {*studies, *re.findall(r"docs/make/(\w+)\.py", makefile)}
+
+
 @pytest.mark.parametrize(
     ("name", "file", "page"),
     [
         ("bin_sensitivity", "bin_sensitivity.json", "choice_of_bins.md"),
         ("planning", "planning.json", "plans.md"),
+        ("validation_plans", "validation_plans.json", "plans.md"),
         ("hostile", "hostile.json", "hostile.md"),
         ("populations", "populations.json", "populations.md"),
         ("saturated", "saturated.json", "saturated.md"),
