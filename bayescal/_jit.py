@@ -1,4 +1,4 @@
-"""Compilation of loops by numba, with a cache on disk that is verified when it is loaded; an instruction for sums."""
+"""Compilation of loops by numba, with a cache on disk that is verified when it is loaded; vector additions."""
 
 import inspect
 from collections.abc import Callable
