@@ -420,6 +420,7 @@ WITHOUT: dict[str, str | Callable[[Any], str]] = {
     "bayescal.clinical.slope.new_centre.NewCentre": _NORMAL_LINES,
     "bayescal.posterior.random_effects.TwoEffectsPosterior": _NORMAL_LINES,
     "bayescal.clinical.exact_tests.CalibrationTests": "it has P-values, which need no prior.",
+    "bayescal.survival.distribution.DistributionTests": "it has P-values, which need no prior.",
     "bayescal.results.regret.WorstRegret": "it describes draws of an evaluation, `bayescal.pymc_model(evaluation)`.",
     "bayescal.results.scores.MultiClassScore": _SCORE,
     "bayescal.results.scores.ScoreComparison": _SCORE,
@@ -438,8 +439,7 @@ WITHOUT: dict[str, str | Callable[[Any], str]] = {
     "bayescal.monitoring.monitor.CalibrationMonitor": (
         "it holds counts; a window has one, as in `bayescal.pymc_model(monitor.evaluate())`."
     ),
-    "bayescal.monitoring.result.Evidence": _SEQUENTIAL,
-    "bayescal.monitoring.result.ConfidenceSequence": _SEQUENTIAL,
+    "bayescal.monitoring.result.OfWindows": _SEQUENTIAL,
     "bayescal.planning.result.Plan": (
         "it describes simulated studies. The pilot has one, as in "
         "`bayescal.pymc_model(bayescal.evaluate_counts(counts))`."
