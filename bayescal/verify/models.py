@@ -3,10 +3,13 @@
 The tables name classes by their paths, so that no topic is loaded before one of its results is passed.
 """
 
+import tomllib
 from collections.abc import Callable
 from dataclasses import asdict
+from functools import cache
 from importlib import import_module
 from inspect import signature
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -117,11 +120,12 @@ def _writer_of(result: Any) -> "Callable[..., pm.Model]":
                 module, _, name = write.partition(".")
                 write = getattr(import_module(f"bayescal.verify.{module}"), name)
             return write
-        if path in WITHOUT:
-            reason = WITHOUT[path]
-            raise TypeError(f"A {kind} has no PyMC model: {reason if isinstance(reason, str) else reason(result)}")
-        if path in BEFORE:
-            raise TypeError(f"`result` must be a result or a posterior, not {kind}. {BEFORE[path]}")
+        if path in reasons()["without"]:
+            reason = reasons()["without"][path]
+            reason = reason.replace("{key}", _first_key(result)) if "{key}" in reason else reason
+            raise TypeError(f"A {kind} has no PyMC model: {reason}")
+        if path in reasons()["before"]:
+            raise TypeError(f"`result` must be a result or a posterior, not {kind}. {reasons()['before'][path]}")
     if all(hasattr(result, name) for name in ("sample", "counts", "prior")):
         raise TypeError(
             f"A {kind} has no PyMC model: `bayescal.verify.models.WRITERS` does not contain its class. Add a function "
@@ -374,105 +378,15 @@ WRITERS: "dict[str, Callable[..., pm.Model] | str]" = {
 }
 
 
-def _has_parts(result: Any) -> str:
-    labels = getattr(result, "labels", None)
-    first = next(iter(result if labels is None else labels))
-    return f"it holds several results, and each has its own, as in `bayescal.pymc_model(result[{first!r}])`."
+@cache
+def reasons() -> dict[str, dict[str, str]]:
+    """Read why classes have no model, which only messages need: tables `without` and `before`."""
+    tables: dict[str, dict[str, str]] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+    return tables
 
 
-_OF_COUNTS = "Pass their result, as in `bayescal.pymc_model(bayescal.{}(counts))`."
-_SCORE = (
-    "the distribution of a mean loss has the moments of a Bayesian bootstrap, which assumes no form of the losses. For "
-    "two classes, the model of the bins is `bayescal.pymc_model(bayescal.evaluate(y_true, y_prob))`."
-)
-_STATISTIC = "it is a statistic of the rows, and has no posterior."
-_SEQUENTIAL = (
-    "its probabilities hold at all times without a prior. The rows of a window have one, as in "
-    "`bayescal.pymc_model(monitor.evaluate())`."
-)
-_JUDGED = (
-    "half of the weights of the judge's error rates comes from accuracies without the shrinkage model: a pool of two "
-    "models. The checked rows have one: `bayescal.pymc_model(result.checked_only)`."
-)
-_PARTLY = (
-    "the data do not identify the odds ratio of missing outcomes, so that its values keep equal weights, and rows are "
-    "weighted. The known outcomes have one: `bayescal.pymc_model(result.known_only)`."
-)
-_NORMAL_LINES = (
-    "the likelihood of each centre is Normal, with moments of its own posterior. A centre has one, as in "
-    "`bayescal.pymc_model(by_centre[label])`."
-)
-#: Class of a result or posterior that has no model -> the reason and what has one, or a function that states them.
-WITHOUT: dict[str, str | Callable[[Any], str]] = {
-    "bayescal.results.joint.Evaluations": _has_parts,
-    "bayescal.results.of_groups.ByLabel": _has_parts,
-    "bayescal.results.imputed.Imputed": (
-        "it mixes imputations, and each has its own, as in `bayescal.pymc_model(result.imputations[0])`."
-    ),
-    "bayescal.clinical.imputed.MixedLines": "it mixes posteriors, and each of its `parts` has one.",
-    "bayescal.results.sensitivity.Choices": lambda result: (
-        f"each choice has its own, as in `bayescal.pymc_model(result[{', '.join(map(repr, next(iter(result))))}])`."
-    ),
-    "bayescal.clinical.result.ClinicalSummary": lambda result: (
-        "its parts have one, as in `bayescal.pymc_model(result.decision_curve)` or "
-        f"`bayescal.pymc_model(result[{result.models[0]!r}].evaluation)`."
-    ),
-    "bayescal.clinical.slope.new_centre.NewCentre": _NORMAL_LINES,
-    "bayescal.posterior.random_effects.TwoEffectsPosterior": _NORMAL_LINES,
-    "bayescal.clinical.exact_tests.CalibrationTests": "it has P-values, which need no prior.",
-    "bayescal.survival.distribution.DistributionTests": "it has P-values, which need no prior.",
-    "bayescal.results.regret.WorstRegret": "it describes draws of an evaluation, `bayescal.pymc_model(evaluation)`.",
-    "bayescal.results.scores.MultiClassScore": _SCORE,
-    "bayescal.results.scores.ScoreComparison": _SCORE,
-    "bayescal.results.scores._Decomposition": _STATISTIC,
-    "bayescal.shift.weights.WeightReport": _STATISTIC,
-    "bayescal.labels.result.JudgedEvaluation": _JUDGED,
-    "bayescal.labels.posterior.LabelPosterior": _JUDGED,
-    "bayescal.labels.judge.JudgeReport": _JUDGED,
-    "bayescal.labels.partial_result.PartlyObservedEvaluation": _PARTLY,
-    "bayescal.labels.partial_result.PartlyObservedBand": _PARTLY,
-    "bayescal.cumulative.base.Cumulative": (
-        "it is a statistic of the rows. Its posterior has one: "
-        "`bayescal.pymc_model(result.posterior(model='segments'))`."
-    ),
-    "bayescal.cumulative.subpopulation_result.SubpopulationScreen": _has_parts,
-    "bayescal.monitoring.monitor.CalibrationMonitor": (
-        "it holds counts; a window has one, as in `bayescal.pymc_model(monitor.evaluate())`."
-    ),
-    "bayescal.monitoring.result.OfWindows": _SEQUENTIAL,
-    "bayescal.planning.result.Plan": (
-        "it describes simulated studies. The pilot has one, as in "
-        "`bayescal.pymc_model(bayescal.evaluate_counts(counts))`."
-    ),
-    "bayescal.planning.checks.CheckPlan": "it describes checks of rows that were not made yet.",
-    "bayescal.planning.validation_result.ValidationPlan": "it describes rows that were not collected yet.",
-    "bayescal.decisions.loss_ratio_result.LossRatio": (
-        "pseudo-rows are drawn anew at each threshold. Net benefits of the same counts have one: "
-        "`bayescal.pymc_model(bayescal.decisions.net_benefit_counts(result.counts))`."
-    ),
-    "bayescal.decisions.selective_result.SelectivePrediction": (
-        "its cells are quantiles of the confidence, and their masses have a Dirichlet posterior in closed form. The "
-        "calibration of the confidences has one, as in `bayescal.pymc_model(bayescal.evaluate(correct, confidence, "
-        "target='confidence'))`."
-    ),
-    "bayescal.shift.over_priors.OverPriors": (
-        "its draws are pooled over draws of the class frequencies; each part has one, as in "
-        "`bayescal.pymc_model(posterior.parts[0])`."
-    ),
-    "bayescal.shift.prior_likelihood.PriorLikelihoodPosterior": (
-        "the recalibration is drawn from a Normal approximation without the rows of the target. Class frequencies from "
-        "cells have one: `bayescal.pymc_model(bayescal.shift.class_priors(y_true, y_prob, y_prob_target))`."
-    ),
-}
-#: Things that come before a result -> the call that makes one.
-BEFORE = {
-    "bayescal.stats.binned.BinnedCounts": (
-        "Evaluate the counts first, as in `bayescal.pymc_model(bayescal.evaluate_counts(counts))`."
-    ),
-    "bayescal.clinical.slope.counts.LogitCounts": _OF_COUNTS.format("clinical.recalibration_counts"),
-    "bayescal.decisions.counts.ThresholdCounts": _OF_COUNTS.format("decisions.net_benefit_counts"),
-    "bayescal.shift.counts.ShiftCounts": _OF_COUNTS.format("shift.class_priors_counts"),
-    "bayescal.stats.frozen.Frozen": "Pass the result that a function of the package computes from these counts.",
-    "bayescal.draws.Draws": "Pass the result from which the draws come, as in `bayescal.pymc_model(ev)`.",
-    "bayescal.draws.BinDraws": "Pass the result from which the draws come, as in `bayescal.pymc_model(ev)`.",
-}
+def _first_key(result: Any) -> str:
+    """Return the key of the first part of a result, as it is written between brackets."""
+    parts = getattr(result, "labels", None) or getattr(result, "models", None) or result
+    first = next(iter(parts))
+    return ", ".join(map(repr, first)) if isinstance(first, tuple) else repr(first)
