@@ -8,30 +8,12 @@ from math import sqrt
 
 import numpy as np
 
-from bayescal._jit import add_at, compiled
-from bayescal._logarithm import (
-    BIAS,
-    FRACTION,
-    L1,
-    L2,
-    L3,
-    L4,
-    L5,
-    L6,
-    L7,
-    LN2,
-    ROOT_HALF,
-    SHIFT,
-    SHIFTED,
-    SMALLEST,
-    TO_ROOT_HALF,
-)
+from bayescal._float_bits import EXPONENT, FIRST, FLOOR, MASK, SHIFT
+from bayescal._jit import add_at, add_powers, bits_of, compiled, float_of
 
 BLOCK = 2048  #: Rows per block: bins are found for a block (by vector instructions), then its rows are added.
 TILE = 256  #: Rows of a matrix that are transposed at a time.
-#: Number of sums per bin and outcome: rows, w d, w d^2, w l^2, w g, w g^2, w, w^2 (weight w, deviation d, squared error
-#: l, log g of the probability of the outcome).
-FIELDS = 8
+FIELDS = 8  #: Number of sums per bin and outcome of a class, see `stats._kernel.FIELDS`.
 GUIDE = 512  #: Of `binomial_shares`: cells of the table that tells where the search for a uniform number begins.
 REACH = 9.0  #: Of `binomial_shares`: numbers of successes that are tabulated, in standard deviations from the mean.
 
@@ -122,134 +104,168 @@ def _place(confidence, index, deviation, edges, middle, scale, sure, table):
 
 
 @compiled()
-def _logs(confidence, outcome, weight, logs, bits, power, power_bits, infinite):
-    """Set `logs` to the logarithms of the probabilities of the outcomes, as `_logarithm.log_in_place` computes them.
+def _cell(c, z, number, last, cells):
+    """Return the place of a row, its offset, and whether its outcome is invalid and its probability below FLOOR.
 
-    `bits` and `power_bits` are `logs` and `power` as integers. Rows with probability 0 get 0, and are counted.
+    `number` is the number of its bin. All are floats, and flags are integers, which vector instructions count fastest.
     """
-    small = False
-    for j in range(len(outcome)):
-        p = abs(1.0 - np.float64(outcome[j]) - np.float64(confidence[j]))
-        small |= p < SMALLEST
-        logs[j] = p
-    if small:
-        _shift_small(logs, outcome, weight, infinite)
-    for j in range(len(outcome)):
-        up = bits[j] + TO_ROOT_HALF
-        power_bits[j] = (up >> np.uint64(52)) | SHIFTED
-        bits[j] = (up & FRACTION) + ROOT_HALF
-    for j in range(len(outcome)):
-        s = (logs[j] - 1.0) / (logs[j] + 1.0)
-        z = s * s
-        high = L4 + z * (L5 + z * (L6 + z * L7))
-        logs[j] = (power[j] - BIAS) * LN2 + s * (2.0 + z * (L1 + z * (L2 + z * (L3 + z * high))))
-    if small:
-        for j in range(len(outcome)):
-            if 0.0 < abs(1.0 - np.float64(outcome[j]) - np.float64(confidence[j])) < SMALLEST:
-                logs[j] -= 54.0 * LN2
+    other = 1.0 - c
+    right, one = c > other, z > 0.5
+    u = other if right else c
+    bits, small = bits_of(u), u < FLOOR
+    # the integer that numbers the cell is the fraction of 2^52 plus it, as a float
+    cell = max(float_of((bits >> SHIFT) | EXPONENT), FIRST)
+    side = (last + cells) - number if right else number
+    place = cell + (side + (2.0 * cells if one else 0.0))
+    offset = u - (0.0 if small else float_of(bits & MASK))
+    bad = z != (1.0 if one else 0.0)
+    return place - FIRST, offset, np.int64(bad), np.int64(small & (one != right))
 
 
 @compiled()
-def _shift_small(probability, outcome, weight, infinite):
-    """Replace probabilities of 0 by 1, and count them; multiply others that are not normal numbers."""
+def _cells(confidence, outcome, index, place, offset, size, cells, fields):
+    """Find the places of the sums of rows and their offsets from the lower ends of cells, see `stats._cells.Cells`.
+
+    Return how many outcomes are neither 0 nor 1, and how many probabilities of outcomes are below FLOOR.
+    """
+    bad = rare = np.int64(0)
     for j in range(len(outcome)):
-        if probability[j] == 0.0:
-            probability[j] = 1.0
-            infinite[np.int64(outcome[j])] += weight is None or weight[j] > 0
-        elif probability[j] < SMALLEST:
-            probability[j] *= SHIFT
+        c, z = abs(np.float64(confidence[j])), np.float64(outcome[j])
+        at, offset[j], is_bad, is_rare = _cell(c, z, np.float64(index[j]), size - 1.0, cells)
+        place[j] = np.int32(at) * fields
+        bad += is_bad
+        rare += is_rare
+    return bad, rare
 
 
 @compiled()
-def _add(cell, deviation, confidence, outcome, logs, sums):
-    """Add a block of unweighted rows to `sums`."""
-    for j in range(len(deviation)):
-        k = np.uint64(cell[j])  # unsigned, so that no check for negative indexes is compiled
-        d, g = deviation[j], logs[j]
-        error = np.float64(outcome[j]) - np.float64(confidence[j])
-        loss = error * error
-        add_at(sums, k, (1.0, d, d * d, loss * loss))
-        add_at(sums, k + np.uint64(4), (g, g * g))
+def _cells_by_product(confidence, outcome, scale, sure, place, offset, cells, fields):
+    """As `_by_product` and then `_cells`, in one loop; return the results of both."""
+    unsure = bad = rare = np.int64(0)
+    for j in range(len(outcome)):
+        c, z = np.float64(confidence[j]), np.float64(outcome[j])
+        scaled = c * scale
+        number = np.float64(np.int32(scaled))
+        unsure += np.int64(not (abs(scaled - number - 0.5) <= sure)) + np.int64(not (scaled < scale))
+        at, offset[j], is_bad, is_rare = _cell(abs(c), z, number, scale - 1.0, cells)
+        place[j] = np.int32(at) * fields
+        bad += is_bad
+        rare += is_rare
+    return unsure > 0, bad, rare
 
 
 @compiled()
-def _add_weighted(cell, deviation, confidence, outcome, weight, logs, sums):
-    """Add a block of weighted rows to `sums`; return the largest weight, or NaN if a weight is invalid."""
-    heaviest = 0.0
-    for j in range(len(deviation)):
+def _from_starts(confidence, index, offset, starts):
+    """Measure offsets from the nearer of the ends of cell and bin, since bins may be much narrower than cells."""
+    last = np.int32(starts.shape[1] - 1)
+    for j in range(len(confidence)):
+        c = np.float64(confidence[j])
+        other = 1.0 - c
+        right = np.int64(c > other)
+        u = abs(other if right else c)
+        low = float_of(bits_of(u) & MASK) if u >= FLOOR else 0.0
+        offset[j] = u - max(low, starts[right, last - index[j] if right else index[j]])
+
+
+@compiled()
+def _weights(weight, floats):
+    """Copy weights; return the largest, or NaN if one is negative, infinite or NaN."""
+    bad, heaviest = False, 0.0
+    for j in range(len(weight)):
         w = np.float64(weight[j])
-        if not (0.0 <= w < np.inf):
-            return np.nan
+        bad |= not (0.0 <= w < np.inf)
         heaviest = max(heaviest, w)
-        k = np.uint64(cell[j])
-        d, g = deviation[j], logs[j]
-        moment = w * d
-        error = np.float64(outcome[j]) - np.float64(confidence[j])
-        loss = error * error
-        add_at(sums, k, (1.0, moment, moment * d, w * (loss * loss)))
-        add_at(sums, k + np.uint64(4), (w * g, w * (g * g), w, w * w))
-    return heaviest
+        floats[j] = w
+    return np.nan if bad else heaviest
 
 
 @compiled()
-def _cells(outcome, index, lane, size, fields):
-    """Find the place of each row in the sums; return False if an outcome is neither 0 nor 1."""
-    bad = False
-    for j in range(len(outcome)):
-        bad |= (outcome[j] != 0) & (outcome[j] != 1)
-        index[j] = (index[j] + size * np.int32(outcome[j])) * fields + lane[j]
-    return not bad
-
-
-@compiled()
-def _collect(sums, total, lanes, fields):
-    """Add the sums of all lanes to the total."""
-    for cell in range(len(total)):
+def _collect(sums, total, lanes, stride, counts):
+    """Add the sums of all lanes to the total, and set them to 0; empty cells are skipped."""
+    cells, fields = total.shape
+    for cell in range(cells):
+        at, rows = cell * fields, 0.0
+        for lane in range(lanes):
+            rows += sums[at + lane * stride + counts]
+        if rows == 0.0:
+            continue
         for field in range(fields):
             part = 0.0
             for lane in range(lanes):
-                part += sums[(lane * len(total) + cell) * fields + field]
+                part += sums[at + lane * stride + field]
+                sums[at + lane * stride + field] = 0.0
             total[cell, field] += part
 
 
 @compiled()
-def add_rows(confidence, outcome, weight, edges, middle, scale, sure, table, lanes, chunk):
-    """Sum rows, shape (2 M, 8): the sums of FIELDS by outcome and bin; the largest weight; rows of infinite log loss.
+def _places(confidence, outcome, bins, cells, fields, index, place, offset):
+    """Find places and offsets of a block; return how many probabilities are below FLOOR, -1 if a value is invalid."""
+    edges, middle, scale, sure, table = bins
+    starts, narrow, each = cells
+    unsure, bad, rare = True, np.int64(0), np.int64(0)
+    if scale > 0:
+        unsure, bad, rare = _cells_by_product(confidence, outcome, scale, sure, place, offset, float(each), fields)
+    if unsure:
+        if not _place(confidence, index, offset, edges, middle, scale, sure, table):
+            return -1
+        bad, rare = _cells(confidence, outcome, index, place, offset, float(len(middle)), float(each), fields)
+        if narrow:
+            _from_starts(confidence, index, offset, starts)
+    return -1 if bad else rare
 
-    Neighbouring rows are interleaved over independent accumulators (lanes) to hide addition latency. If any value is
-    invalid, the largest weight is NaN and the sums must not be used. Without weights, the last two sums are 0.
+
+@compiled()
+def _find_rare(confidence, outcome, first, rare, n_rare):
+    """Append the rows whose outcome has a probability below FLOOR, and return the number of all."""
+    for j in range(len(outcome)):
+        if abs(1.0 - np.float64(outcome[j]) - np.float64(confidence[j])) < FLOOR:
+            rare[n_rare] = first + j
+            n_rare += 1
+    return n_rare
+
+
+@compiled()
+def _add(sums, place, offset, weight, n, unused, lane):
+    """Add n rows to the sums; rows that make n a multiple of 4 are added to an unused cell."""
+    for j in range(n, (n + 3) // 4 * 4):
+        place[j], offset[j] = unused, 0.0
+    for j in range(0, n, 4):
+        add_powers(sums, place, offset, weight, j, lane)
+
+
+@compiled()
+def add_rows(confidence, outcome, weight, bins, cells, lanes, chunk):
+    """Sum the moments of rows by cell, shape (4 Q, 4), or (4 Q, 6) with weights, see `stats._cells.Cells`.
+
+    Return the sums, the largest weight, and the rows whose outcome has a very small probability. If any value is
+    invalid, the largest weight is NaN and the sums must not be used. Neighbouring rows are interleaved over independent
+    accumulators (lanes) to hide addition latency.
     """
-    size = len(middle)
-    total, infinite = np.zeros((2 * size, FIELDS)), np.zeros(2, np.int64)
-    index, deviation = np.empty(BLOCK, np.int32), np.empty(BLOCK)
-    logs, power = np.empty(BLOCK), np.empty(BLOCK)
-    bits, power_bits = logs.view(np.uint64), power.view(np.uint64)
-    fields = 6 if weight is None else FIELDS
-    lane = (np.arange(BLOCK) % lanes * (2 * size * fields)).astype(np.int32)
-    sums = np.empty(2 * size * lanes * fields)
-    heaviest = 1.0 if weight is None else 0.0
+    places, fields = 4 * cells[2], 4 if weight is None else 6
+    unused, stride = places * fields, (places + 1) * fields
+    total, sums, lane = np.zeros((places, fields)), np.zeros(lanes * stride), np.int64((lanes - 1) * stride)
+    index, place, offset = np.empty(BLOCK, np.int32), np.empty(BLOCK, np.int32), np.empty(BLOCK)
+    floats, heaviest = np.zeros(BLOCK), 1.0 if weight is None else 0.0
+    rare, n_rare = np.empty(len(outcome), np.int64), 0
     for start in range(0, len(outcome), chunk):
         end = min(start + chunk, len(outcome))
-        sums[:] = 0.0
         for begin in range(start, end, BLOCK):
             rows = slice(begin, min(begin + BLOCK, end))
-            c, z, w = confidence[rows], outcome[rows], None if weight is None else weight[rows]
+            c, z = confidence[rows], outcome[rows]
             n = len(c)
-            cell, d, g = index[:n], deviation[:n], logs[:n]
-            if not _place(c, cell, d, edges, middle, scale, sure, table):
-                return total, np.nan, infinite
-            if not _cells(z, cell, lane, np.int32(size), np.int32(fields)):
-                return total, np.nan, infinite
-            _logs(c, z, w, g, bits[:n], power[:n], power_bits[:n], infinite)
+            below = _places(c, z, bins, cells, np.int32(fields), index[:n], place[:n], offset[:n])
+            largest = 1.0 if weight is None else _weights(weight[rows], floats)
+            if below < 0 or not largest >= 0:
+                return total, np.nan, rare[:0]
+            heaviest = max(heaviest, largest)
+            if below > 0:
+                n_rare = _find_rare(c, z, begin, rare, n_rare)
             if weight is None:
-                _add(cell, d, c, z, g, sums)
+                _add(sums, place, offset, None, n, unused, lane)
             else:
-                largest = _add_weighted(cell, d, c, z, w, g, sums)
-                if not largest >= 0:
-                    return total, np.nan, infinite
-                heaviest = max(heaviest, largest)
-        _collect(sums, total, lanes, fields)
-    return total, heaviest, infinite
+                _add(sums, place, offset, floats, n, unused, lane)
+        _collect(sums, total, lanes, stride, 0 if weight is None else 4)
+    return total, heaviest, rare[:n_rare]
 
 
 @compiled(fastmath={"reassoc", "nsz"})

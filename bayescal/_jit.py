@@ -11,6 +11,9 @@ import numba
 from llvmlite import ir
 from numba.extending import intrinsic
 
+WORD = ir.IntType(64)
+FOUR = ir.VectorType(ir.DoubleType(), 4)
+
 
 def compiled(*, folder: bool = False, **options: Any) -> Callable[[Callable[..., Any]], Any]:
     """Return a decorator that compiles a function at its first call, and keeps the result on disk if possible.
@@ -81,13 +84,93 @@ def add_at(context: Any, array: Any, at: Any, values: Any) -> Any:
     """Add the floats of a tuple to neighbouring elements of an array, by one vector instruction."""
 
     def generate(target: Any, builder: Any, signature: Any, arguments: Any) -> None:
-        floats = ir.VectorType(ir.DoubleType(), len(values))
         sums = target.make_array(array)(target, builder, arguments[0])
-        place = builder.bitcast(builder.gep(sums.data, [arguments[1]]), floats.as_pointer())
-        added = ir.Constant(floats, ir.Undefined)
-        for i in range(len(values)):
-            number = builder.extract_value(arguments[2], i)
-            added = builder.insert_element(added, number, ir.Constant(ir.IntType(32), i))
-        builder.store(builder.fadd(builder.load(place, align=8), added), place, align=8)
+        numbers = [builder.extract_value(arguments[2], i) for i in range(len(values))]
+        _add(builder, sums, arguments[1], _vector(builder, numbers))
 
     return numba.types.void(array, at, values), generate
+
+
+@intrinsic
+def add_powers(context: Any, array: Any, at: Any, value: Any, weight: Any, first: Any, lane: Any) -> Any:
+    """Add (w, w d, w d^2, w d^3) of four rows to neighbouring elements of an array, with weights also 1 and w^2.
+
+    The rows are those from `first` on; `at` has the places of their sums, `value` their d. The second and the fourth
+    row are added `lane` elements later.
+    """
+    weighted = not isinstance(weight, numba.types.NoneType)
+
+    def generate(target: Any, builder: Any, signature: Any, arguments: Any) -> None:
+        sums, places, d = (
+            target.make_array(kind)(target, builder, argument)
+            for kind, argument in zip((array, at, value), arguments, strict=False)
+        )
+        start = arguments[4]
+        d, w = _four(builder, d, start), ir.Constant(FOUR, [1.0] * 4)
+        powers = [w, d]
+        if weighted:
+            w = _four(builder, target.make_array(weight)(target, builder, arguments[3]), start)
+            powers = [w, builder.fmul(w, d)]
+        powers.append(builder.fmul(powers[1], d))
+        powers.append(builder.fmul(powers[2], d))
+        rows = _transposed(builder, powers)
+        for i, row in enumerate(rows):
+            place = builder.load(builder.gep(places.data, [builder.add(start, ir.Constant(WORD, i))]))
+            place = builder.zext(place, WORD)
+            place = builder.add(place, arguments[5]) if i % 2 else place
+            _add(builder, sums, place, row)
+            if weighted:
+                of_row = builder.extract_element(w, ir.Constant(ir.IntType(32), i))
+                more = _vector(builder, [ir.Constant(ir.DoubleType(), 1.0), builder.fmul(of_row, of_row)])
+                _add(builder, sums, builder.add(place, ir.Constant(WORD, 4)), more)
+
+    return numba.types.void(array, at, value, weight, first, lane), generate
+
+
+@intrinsic
+def bits_of(context: Any, number: Any) -> Any:
+    """Return the bits of a float64 as an integer."""
+
+    def generate(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.bitcast(arguments[0], WORD)
+
+    return numba.types.uint64(numba.types.float64), generate
+
+
+@intrinsic
+def float_of(context: Any, bits: Any) -> Any:
+    """Return the float64 that has these bits."""
+
+    def generate(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.bitcast(arguments[0], ir.DoubleType())
+
+    return numba.types.float64(numba.types.uint64), generate
+
+
+def _add(builder: Any, sums: Any, at: Any, vector: Any) -> None:
+    place = builder.bitcast(builder.gep(sums.data, [at]), vector.type.as_pointer())
+    builder.store(builder.fadd(builder.load(place, align=8), vector), place, align=8)
+
+
+def _vector(builder: Any, numbers: list[Any]) -> Any:
+    vector = ir.Constant(ir.VectorType(ir.DoubleType(), len(numbers)), ir.Undefined)
+    for i, number in enumerate(numbers):
+        vector = builder.insert_element(vector, number, ir.Constant(ir.IntType(32), i))
+    return vector
+
+
+def _four(builder: Any, array: Any, first: Any) -> Any:
+    """Load four neighbouring floats."""
+    return builder.load(builder.bitcast(builder.gep(array.data, [first]), FOUR.as_pointer()), align=8)
+
+
+def _transposed(builder: Any, vectors: list[Any]) -> list[Any]:
+    """Return rows of the 4 x 4 matrix that has these columns."""
+
+    def chosen(one: Any, other: Any, *numbers: int) -> Any:
+        return builder.shuffle_vector(one, other, ir.Constant(ir.VectorType(ir.IntType(32), 4), numbers))
+
+    even, odd = (0, 4, 2, 6), (1, 5, 3, 7)
+    halves = [chosen(*vectors[k : k + 2], *numbers) for numbers in (even, odd) for k in (0, 2)]
+    low, high = (0, 1, 4, 5), (2, 3, 6, 7)
+    return [chosen(*halves[k : k + 2], *numbers) for numbers in (low, high) for k in (0, 2)]

@@ -1,33 +1,31 @@
 """The only pass over rows: rows -> sums by bin and outcome; in chunks that need little memory, compiled if it pays."""
 
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayescal._arrays import Array, Floats, Indices, Ints
-from bayescal._logarithm import log_in_place
 from bayescal._loops import compiled, in_threads
+from bayescal.stats._cells import MOST, Cells
 from bayescal.stats.bins import Bins
 from bayescal.stats.losses import LossSums, probability_of_outcome, total_loss
 from bayescal.stats.sums import sums_at
 
-#: Rows per chunk, so that temporary arrays stay in the second-level cache. Rows are summed within chunks first, so this
-#: number affects the last digits of sums.
-CHUNK = 16_384
+#: Rows per chunk. Rows are summed within chunks first, so this number affects the last digits of sums.
+CHUNK = 131_072
+FEW_ROWS = 16_384  #: Up to this number of rows, the losses of each row are computed.
+PIECE = 16_384  #: Rows at a time, so that temporary arrays stay in the second-level cache.
 #: Up to this number of bins, floor(c * M) is off by at most one in float32; comparison with the edges corrects it.
 FAST_INDEX_BINS = 100_000
-#: Rows per task of a thread, so that their logarithms stay in the cache. Sums of tasks are added in order, so the
-#: result does not depend on the number of threads.
-SPAN = 4 * CHUNK
-LONG_SPAN = 64 * CHUNK  #: Maximum number of rows of a chunk, and so of a task, with many bins.
+#: Rows per task of a thread, and most rows of a chunk. Sums of tasks are added in order, so the result does not depend
+#: on the number of threads.
+SPAN = 8 * CHUNK
 #: Up to this number of bins, deviations from the midpoint are computed from the product c M, with errors below 1e-12 of
 #: a bin width.
 FEW_BINS = 4096
-#: Interleave neighbouring rows over independent accumulators (lanes) to hide addition latency: so many lanes that there
-#: are about this many sums in all. A power of two, like the number of lanes.
-SUMS_AT_ONCE = 512
 #: Minimum number of cells of the lookup grid for custom edges, or for more than FEW_BINS bins; at least four per bin.
 GRID = 4096
 SECONDS_A_ROW = 8e-9  #: Approximate time of numpy per row; see `bayescal._loops`.
@@ -70,39 +68,60 @@ def _index(confidence: Array, edges: Array, by_product: bool) -> Indices:
 
 def accumulate(confidence: Array, outcome: Array, weight: Array | None, bins: Bins) -> tuple[CellSums, float] | None:
     """Sum rows by bin and outcome, and return the largest weight, or 1; None if a value is invalid, for a rescan."""
+    search, weighted = _Search.of(bins, confidence.dtype), weight is not None
+    if 0 < len(outcome) <= FEW_ROWS:
+        return _of_few(confidence, outcome, weight, search)
     loops = compiled("rows", (confidence, outcome, weight), len(outcome) * SECONDS_A_ROW)
-    search = _Search.of(bins, confidence.dtype)
-    span = max(SPAN, search.chunk)
+    cells = search.cells
 
-    def sums_of(start: int) -> tuple[Floats, float, Ints]:
-        rows = slice(start, start + span)
-        columns = confidence[rows], outcome[rows], None if weight is None else weight[rows]
-        if loops is not None:
-            sums: tuple[Floats, float, Ints] = loops.add_rows(*columns, *search.arguments, search.lanes, search.chunk)
-            return sums
-        logs, infinite = _logs(*columns)
-        return *_with_numpy(*columns, logs, search), infinite
+    def sums_of(start: int) -> tuple[Floats, float, Floats, Ints]:
+        rows = slice(start, start + SPAN)
+        c, z, w = confidence[rows], outcome[rows], None if weight is None else weight[rows]
+        if loops is None:
+            moments, largest, rare = _with_numpy(c, z, w, search)
+        else:
+            moments, largest, rare = loops.add_rows(
+                c, z, w, search.arguments, cells.arguments, search.lanes, search.chunk
+            )
+        return moments, largest, *_logs(c[rare], z[rare], None if w is None else w[rare], search)
 
-    spans = range(0, len(outcome), span)
-    total, heaviest, infinite = np.zeros((2 * len(bins), FIELDS)), 0.0, np.zeros(2, np.int64)
-    for part, largest, of_part in in_threads(sums_of, spans) if loops else map(sums_of, spans):
+    spans = range(0, len(outcome), SPAN)
+    total, heaviest = np.zeros((4 * cells.each, MOST + 2 * weighted)), 0.0
+    logs, infinite = np.zeros((2 * len(bins), 2)), np.zeros(2, np.int64)
+    for moments, largest, of_rare, infinite_of_rare in in_threads(sums_of, spans) if loops else map(sums_of, spans):
         if np.isnan(largest):
             return None
-        total += part
+        total += moments
         heaviest = max(heaviest, largest)
-        infinite += of_part
-    return search.named(total, weight is not None, infinite), heaviest
+        logs += of_rare
+        infinite += infinite_of_rare
+    return _named(cells.sums(total, logs), search.middle, weighted, infinite), heaviest
 
 
-@np.errstate(invalid="ignore")  # the sums find invalid values
-def _logs(confidence: Array, outcome: Array, weight: Array | None) -> tuple[Floats, Ints]:
-    """Return the logarithm of the probability of the outcome, 0 for probability 0; and the number of the latter."""
-    logs = probability_of_outcome(confidence, outcome)
-    zero = log_in_place(logs)
-    if zero is None:
-        return logs, np.zeros(2, np.int64)
-    zero = zero if weight is None else zero & (weight > 0)
-    return logs, np.array([np.count_nonzero(zero & (outcome == z)) for z in (0, 1)])
+def _of_few(
+    confidence: Array, outcome: Array, weight: Array | None, search: "_Search"
+) -> tuple[CellSums, float] | None:
+    """Sum the losses of each row; with few rows, this takes less time than sums of cells."""
+    w = None if weight is None else weight.astype(np.float64, copy=False)
+    if not _allowed(confidence, outcome, w):
+        return None
+    index, deviation = search.place(confidence)
+    cell = index + len(search.middle) * outcome.astype(np.intp)
+    error = outcome - confidence.astype(np.float64, copy=False)
+    total = search.in_units(_chunk_sums(cell, deviation, error, w, 2 * len(search.middle)))
+    total[:, LOGS], infinite = _logs(confidence, outcome, w, search)
+    return _named(total, search.middle, w is not None, infinite), 1.0 if w is None else float(w.max())
+
+
+def _logs(confidence: Array, outcome: Array, weight: Array | None, search: "_Search") -> tuple[Floats, Ints]:
+    """Sum logarithms of probabilities of outcomes, and their squares, by outcome and bin; count those of 0."""
+    z, size = outcome.astype(np.intp), len(search.middle)
+    p = probability_of_outcome(confidence, z)
+    zero = p == 0
+    infinite = np.bincount(z[zero if weight is None else zero & (weight > 0)], minlength=2)
+    g = np.log(p, out=np.zeros_like(p), where=~zero)
+    w, at = 1.0 if weight is None else weight, search.place(confidence)[0] + size * z
+    return np.stack([sums_at(at, w * g, 2 * size), sums_at(at, w * (g * g), 2 * size)], axis=1), infinite
 
 
 def accumulate_classes(
@@ -112,18 +131,19 @@ def accumulate_classes(
     loops = compiled("classes", (matrix, label, weight), matrix.size * SECONDS_A_ROW)
     search = _Search.of(bins, matrix.dtype)
     total, heaviest = np.zeros((matrix.shape[1], 2 * len(bins), FIELDS)), 0.0
-    for start in range(0, len(label), CHUNK):
-        rows = slice(start, start + CHUNK)
+    for start in range(0, len(label), PIECE):
+        rows = slice(start, start + PIECE)
         columns = np.ascontiguousarray(matrix[rows]), label[rows], None if weight is None else weight[rows]
         if loops is None:
             part, largest = _classes_with_numpy(*columns, search, tolerance)
         else:
-            part, largest = loops.add_classes(*columns, *search.arguments, CHUNK, tolerance)
+            part, largest = loops.add_classes(*columns, *search.arguments, PIECE, tolerance)
         if np.isnan(largest):
             return None
         total += part
         heaviest = max(heaviest, largest)
-    return [search.named(of_class, weight is not None) for of_class in total], heaviest
+    total = search.in_units(total)
+    return [_named(of_class, search.middle, weight is not None) for of_class in total], heaviest
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,32 +157,35 @@ class _Search:
     table: NDArray[np.int32]  # if `scale` is 0: for each cell of a grid on [0, 1], the bin of its lower end
     by_product: bool
 
-    @classmethod
-    def of(cls, bins: Bins, dtype: Any) -> "_Search":
-        edges, by_product = bins.starts_as(dtype), bins.by_product
-        if by_product and len(bins) <= FEW_BINS:
-            # c M and the edge k / M are each rounded once; their joint error is at most M ulp(1). Use four times that
-            sure = 0.5 - 4 * len(bins) * float(np.finfo(dtype).eps)
-            return cls(edges, bins.midpoints, float(len(bins)), sure, np.zeros(0, np.int32), True)
-        grid = max(GRID, 2 ** int(np.ceil(np.log2(4 * len(bins)))))
-        ends = np.arange(grid + 2) / grid
-        table = np.minimum(np.searchsorted(edges.astype(np.float64), ends, side="right") - 1, len(bins) - 1)
-        return cls(edges, bins.midpoints, 0.0, 0.0, table.astype(np.int32), by_product)
+    @staticmethod
+    def of(bins: Bins, dtype: Any) -> "_Search":
+        """Return the method for bins and the dtype of confidences."""
+        return _search(bins, bins.kind, dtype)
 
     @property
     def arguments(self) -> tuple[Any, ...]:
         """Arguments of the compiled loops."""
         return self.edges.astype(np.float64), self.middle, self.scale, self.sure, self.table
 
+    @cached_property
+    def cells(self) -> Cells:
+        """Cells in which the moments of rows are summed."""
+        return Cells(self.edges.astype(np.float64), self.middle)
+
     @property
     def lanes(self) -> int:
-        """Number of independent accumulators over which neighbouring rows are interleaved."""
-        return int(2 ** max(0, int(np.log2(SUMS_AT_ONCE / (2 * len(self.middle))))))
+        """Number of independent accumulators over which neighbouring rows are interleaved to hide addition latency."""
+        return 2 if len(self.middle) <= FEW_BINS else 1
 
     @property
     def chunk(self) -> int:
         """Rows that are summed before they are added to the total; more if there are many bins to add."""
-        return int(min(LONG_SPAN, CHUNK * 2 ** max(0, int(np.ceil(np.log2(4 * len(self.middle) / CHUNK))))))
+        return int(min(SPAN, CHUNK * 2 ** max(0, int(np.ceil(np.log2(4 * len(self.middle) / CHUNK))))))
+
+    def in_units(self, total: Floats) -> Floats:
+        """Return sums by bin, shape (..., FIELDS), with deviations on the scale of confidences."""
+        unit = self.scale or 1.0
+        return total / [1.0, unit, unit**2, *[1.0] * (FIELDS - 3)]
 
     def place(self, confidence: Array) -> tuple[Indices, Floats]:
         """Return bins and deviations from their midpoints, in bin widths if `scale` is not 0."""
@@ -179,45 +202,74 @@ class _Search:
             deviation[near] = scaled[near] - index[near] - 0.5
         return index, deviation
 
-    def named(self, total: Floats, weighted: bool, infinite: Ints | None = None) -> CellSums:
-        """Make `CellSums` from an array of shape (2 M, FIELDS); float64 holds numbers of rows exactly up to 2^53."""
-        sums = np.moveaxis(total.reshape(2, -1, FIELDS), -1, 0).copy()
-        rows, deviation, deviation_sq, loss_sq, logs, logs_sq, weight, weight_sq = sums
-        if not weighted:
-            weight, weight_sq = rows, rows
-        unit = self.scale or 1.0
-        deviation, deviation_sq = deviation / unit, deviation_sq / unit**2
-        squared = LossSums(total_loss(self.middle, weight, deviation, deviation_sq), loss_sq)
-        of_logs, cells = None, rows.astype(np.int64)
-        if infinite is not None:
-            with_infinite = np.zeros_like(cells)  # numbers of rows with infinite log loss by outcome and bin
-            with_infinite[0, -1], with_infinite[1, 0] = infinite
-            of_logs = LossSums(0.0 - logs, logs_sq, with_infinite)
-        by_bin = deviation_sq.sum(axis=0), weight_sq.sum(axis=0)
-        return CellSums(cells, weight, deviation, *by_bin, squared, of_logs)
+
+@lru_cache(maxsize=8)
+def _search(bins: Bins, kind: str, dtype: Any) -> _Search:
+    """Return the method for bins. Bins with equal edges are equal, but their kind decides how edges are rounded."""
+    edges, by_product = bins.starts_as(dtype), bins.by_product
+    if by_product and len(bins) <= FEW_BINS:
+        # c M and the edge k / M are each rounded once; their joint error is at most M ulp(1). Use four times that
+        sure = 0.5 - 4 * len(bins) * float(np.finfo(dtype).eps)
+        return _Search(edges, bins.midpoints, float(len(bins)), sure, np.zeros(0, np.int32), True)
+    grid = max(GRID, 2 ** int(np.ceil(np.log2(4 * len(bins)))))
+    ends = np.arange(grid + 2) / grid
+    table = np.minimum(np.searchsorted(edges.astype(np.float64), ends, side="right") - 1, len(bins) - 1)
+    return _Search(edges, bins.midpoints, 0.0, 0.0, table.astype(np.int32), by_product)
+
+
+def _named(total: Floats, middle: Floats, weighted: bool, infinite: Ints | None = None) -> CellSums:
+    """Make `CellSums` from an array of shape (2 M, FIELDS); float64 holds numbers of rows exactly up to 2^53."""
+    rows, deviation, deviation_sq, loss_sq, logs, logs_sq, weight, weight_sq = np.moveaxis(
+        total.reshape(2, -1, FIELDS), -1, 0
+    ).copy()
+    if not weighted:
+        weight, weight_sq = rows, rows
+    squared = LossSums(total_loss(middle, weight, deviation, deviation_sq), loss_sq)
+    of_logs, cells = None, rows.astype(np.int64)
+    if infinite is not None:
+        with_infinite = np.zeros_like(cells)  # numbers of rows with infinite log loss by outcome and bin
+        with_infinite[0, -1], with_infinite[1, 0] = infinite
+        of_logs = LossSums(0.0 - logs, logs_sq, with_infinite)
+    by_bin = deviation_sq.sum(axis=0), weight_sq.sum(axis=0)
+    return CellSums(cells, weight, deviation, *by_bin, squared, of_logs)
 
 
 def _with_numpy(
-    confidence: Array, outcome: Array, weight: Array | None, logs: Floats, search: _Search
-) -> tuple[Floats, float]:
-    size, lanes = len(search.middle), search.lanes
-    total = np.zeros((2 * size, FIELDS))
-    lane = np.arange(search.chunk) % lanes * (2 * size)
-    heaviest = 1.0 if weight is None else 0.0
+    confidence: Array, outcome: Array, weight: Array | None, search: _Search
+) -> tuple[Floats, float, Indices]:
+    cells, lanes = search.cells, search.lanes
+    places = 4 * cells.each
+    total = np.zeros((places, MOST if weight is None else MOST + 2))
+    lane = np.arange(min(search.chunk, len(outcome))) % lanes * places
+    heaviest, rare = 1.0 if weight is None else 0.0, [np.zeros(0, np.intp)]
+    place, offset = np.empty(len(lane), np.intp), np.empty(len(lane))
     for start in range(0, len(outcome), search.chunk):
-        rows = slice(start, start + search.chunk)
-        c, z = confidence[rows], outcome[rows]
-        w = None if weight is None else weight[rows].astype(np.float64, copy=False)
-        if not _allowed(c, z, w):
-            return total, np.nan
-        index, deviation = search.place(c)
-        cell = index + size * z.astype(np.intp)
-        cell += lane[: len(cell)]
-        parts = _chunk_sums(cell, deviation, z - c.astype(np.float64, copy=False), w, 2 * size * lanes)
-        parts[:, LOGS] = _log_sums(cell, logs[rows], w, 2 * size * lanes)
-        total += parts.reshape(lanes, 2 * size, FIELDS).sum(axis=0)
+        n = min(search.chunk, len(outcome) - start)
+        for begin in range(0, n, PIECE):
+            piece = slice(begin, min(begin + PIECE, n))
+            rows = slice(start + piece.start, start + piece.stop)
+            c, z = confidence[rows], outcome[rows]
+            if not _allowed(c, z, None if weight is None else weight[rows]):
+                return total, np.nan, rare[0]
+            place[piece], offset[piece], small = cells.place(c.astype(np.float64, copy=False), z, search.place(c)[0])
+            rare.append(start + begin + small)
+        place[:n] += lane[:n]
+        w = None if weight is None else weight[start : start + n].astype(np.float64, copy=False)
+        total += _moments(place[:n], offset[:n], w, places * lanes).reshape(lanes, *total.shape).sum(axis=0)
         heaviest = heaviest if w is None else max(heaviest, float(w.max()))
-    return total, heaviest
+    return total, heaviest, np.concatenate(rare)
+
+
+@np.errstate(over="ignore")  # squares of large weights may overflow; the caller checks the largest weight
+def _moments(place: Indices, offset: Floats, weight: Floats | None, size: int) -> Floats:
+    """Return the sums of w, w d, w d^2 and w d^3 by place, and of 1 and w^2 if there are weights."""
+    rows = np.bincount(place, minlength=size)
+    term = offset if weight is None else weight * offset
+    square = term * offset
+    terms = [term, square, square * offset]
+    powers = [sums_at(place, each, size) for each in (terms if weight is None else [weight, *terms, weight * weight])]
+    columns = [rows, *powers] if weight is None else [*powers[:MOST], rows, powers[MOST]]
+    return np.stack(columns, axis=1, dtype=np.float64)
 
 
 def _classes_with_numpy(
@@ -258,9 +310,3 @@ def _chunk_sums(cell: Indices, deviation: Floats, error: Floats, weight: Array |
         sums[:, 6] = sums_at(cell, weight, size)
         sums[:, 7] = sums_at(cell, weight * weight, size)
     return sums
-
-
-def _log_sums(cell: Indices, logs: Floats, weight: Array | None, size: int) -> Floats:
-    """Return the sums of w g and w g^2 of a chunk, shape (size, 2)."""
-    terms = logs, logs * logs
-    return np.stack([sums_at(cell, g if weight is None else weight * g, size) for g in terms], axis=1)

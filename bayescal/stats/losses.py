@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from bayescal._arrays import Array, Bools, Floats, Ints
-from bayescal._logarithm import log_in_place
 from bayescal.stats.frozen import Sums
 
 LARGEST_LOG_LOSS = 1074 * float(np.log(2))  #: Largest finite log loss: that of the smallest positive float64, 2^-1074.
@@ -77,9 +76,10 @@ def probability_of_outcome(confidence: Array, outcome: Array) -> Floats:
 
 def log_losses(confidence: Array, outcome: Array) -> tuple[Floats, Bools | None]:
     """Return -log of the probability of the outcome, or 0 if it is infinite; and which rows are infinite, if any."""
-    loss = probability_of_outcome(confidence, outcome)
-    infinite = log_in_place(loss)
-    return np.subtract(0.0, loss, out=loss), infinite  # 0, not -0, for probability 1
+    probability = probability_of_outcome(confidence, outcome)
+    infinite = probability == 0
+    loss = np.log(probability, out=np.zeros_like(probability), where=~infinite)
+    return np.subtract(0.0, loss, out=loss), infinite if infinite.any() else None  # 0, not -0, for probability 1
 
 
 def squared_losses(confidence: Array, outcome: Array) -> tuple[Floats, None]:
