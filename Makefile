@@ -153,6 +153,7 @@ bench: .venv/ready
 	$(RUN) pytest -q tests/targets/test_torchmetrics.py bayescal/plugins/torchmetrics.py --doctest-modules --override-ini addopts=
 	$(if $(QUICK),BAYESCAL_QUICK=1 )$(RUN) pytest -q tests/benchmarks --override-ini addopts= $(if $(QUICK),--benchmark-disable,--benchmark-group-by=group --benchmark-columns=min$(comma)median$(comma)rounds)
 	$(RUN) python docs/make/performance.py $(SHORT)
+	$(RUN) python docs/make/speed.py $(SHORT)
 
 mutation: .venv/ready
 	$(PINNED) -r $(REQUIREMENTS)/mutation.txt

@@ -333,12 +333,17 @@ def _of_equal_length(chunks: Iterable[list[Any]], rows: int) -> Iterator[list[An
         pending.append(chunk)
         count = sum(len(columns[0]) for columns in pending)
         if count >= rows:
-            whole = [np.ma.concatenate(column) for column in zip(*pending, strict=True)]
+            whole = _joined(pending)
             for start in range(0, count - rows + 1, rows):
                 yield [column[start : start + rows] for column in whole]
             pending = [[column[count - count % rows :] for column in whole]] if count % rows else []
     if pending and len(pending[0][0]):
-        yield [np.ma.concatenate(column) for column in zip(*pending, strict=True)]
+        yield _joined(pending)
+
+
+def _joined(chunks: list[list[Any]]) -> list[Any]:
+    """Join the columns of chunks, without a copy of a single one."""
+    return chunks[0] if len(chunks) == 1 else [np.ma.concatenate(column) for column in zip(*chunks, strict=True)]
 
 
 def _masked(column: Any) -> Any:
