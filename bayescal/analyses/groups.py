@@ -20,9 +20,6 @@ from bayescal.draws import BinDraws, Draws
 from bayescal.estimands.plug_in import null_bins
 from bayescal.posterior.contract import HasHypotheses
 from bayescal.posterior.joint import reorder, with_common_cause
-from bayescal.posterior.pooling.posterior import GroupPosterior, PooledPosterior
-from bayescal.posterior.pooling.prior import COMPLETE
-from bayescal.posterior.pooling.prior import PARTIAL as DEFAULT
 from bayescal.posterior.shrinkage.model import compiled_form, compiled_form_pays
 from bayescal.posterior.shrinkage.posterior import ShrinkagePosterior
 from bayescal.posterior.shrinkage.prior import EXACT
@@ -60,6 +57,10 @@ def evaluate_pooled(
     labels: Sequence[Any], counts: list[Counts], whole: Evaluation, pooling: str, rng: Generator, progress: bool | None
 ) -> tuple[dict[Any, Evaluation], int]:
     """Evaluate groups jointly, by partial or complete pooling; also return the seed of their joint draws."""
+    from bayescal.posterior.pooling.posterior import GroupPosterior, PooledPosterior
+    from bayescal.posterior.pooling.prior import COMPLETE
+    from bayescal.posterior.pooling.prior import PARTIAL as DEFAULT
+
     if not whole.counts.occupied.any():
         raise ValueError(f"`pooling={pooling!r}` needs at least one group with rows; all groups are empty.")
     n_draws, used = len(whole.bin_draws), whole.counts.occupied

@@ -122,7 +122,7 @@ def log_beta_binomial(n, k, e, kappa, rise_n, best):
 
 @inner
 def fill(values, count, value):
-    """Set the first entries of an array; by a loop, because slices and tuples that are assigned take long to compile."""
+    """Set the first entries of an array; in a loop, because assignments of slices compile slowly."""
     for i in range(count):
         values[i] = value
 
