@@ -5,6 +5,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numba
@@ -64,10 +65,8 @@ class _PartCompiler(Compiler):
 class _PartLibrary(JITCodeLibrary):
     """Code that callers link, before it is optimised; it has no machine code, so no address."""
 
-    @property
-    def codegen(self) -> Any:
-        """The generator of code, which cannot tell the machine code of its Python environment; no loop has one."""
-        return _WithoutEnvironment(super().codegen)
+    #: Machine code would be told where its Python objects are; loops have none.
+    codegen = SimpleNamespace(set_env=lambda name, environment: None)
 
     def _optimize_final_module(self) -> None:
         pass
@@ -79,17 +78,6 @@ class _PartLibrary(JITCodeLibrary):
     def get_pointer_to_function(self, name: str) -> int:
         """Return 0, for "none"."""
         return 0
-
-
-class _WithoutEnvironment:
-    def __init__(self, codegen: Any) -> None:
-        self._codegen = codegen
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._codegen, name)
-
-    def set_env(self, name: str, environment: Any) -> None:
-        """Do nothing."""
 
 
 def _stamp(folder: Path) -> tuple[tuple[str, float, int], ...]:

@@ -244,19 +244,15 @@ def _draw_others(rng, z, count, rows, p, runs, amounts, grids, integration, v, o
         segments.draw(rng, count, rows, out, p, integration.cells, integration.middle, runs)
     elif z == 6:
         offsets.draw(rng, count, rows, out, p, amounts, integration.low, integration.high)
-    elif z == 7:
-        return noise.draw(rng, count, rows, out, HALF, p, grids.half, integration.half[0], integration.half[1], v)
-    elif z == 8:
-        return noise.draw(
-            rng, count, rows, out, ANY, p, grids.any_rate, integration.any_rate[0], integration.any_rate[1], v
-        )
+    elif z == 7 or z == 8:
+        grid, cells = (grids.half, integration.half) if z == 7 else (grids.any_rate, integration.any_rate)
+        return noise.draw(rng, count, rows, out, HALF if z == 7 else ANY, p, grid, cells[0], cells[1], v)
     else:
         for q in range(count):
             functions.copy(p.confidence, out.accuracy[rows[q]], len(p.n))
-        if z == 9:
-            end = len(p.n) - 1
-            if integration.ends[0] > 0:
-                noise.draw_end(rng, count, rows, out, p, 0, grids.first, integration.ends[0], integration.ends[1], v)
-            if integration.ends[2] > 0:
-                noise.draw_end(rng, count, rows, out, p, end, grids.last, integration.ends[2], integration.ends[3], v)
+        last, ends = len(p.n) - 1, integration.ends
+        if z == 9 and ends[0] > 0:
+            noise.draw_end(rng, count, rows, out, p, 0, grids.first, ends[0], ends[1], v)
+        if z == 9 and ends[2] > 0:
+            noise.draw_end(rng, count, rows, out, p, last, grids.last, ends[2], ends[3], v)
     return float(count)

@@ -307,8 +307,8 @@ def _draw_bins(rng, r, drifting, etas, odds, product, out, p, slab):
     n, k, confidence, accuracy, off = p.n, p.k, p.confidence, out.accuracy, out.off
     rhos, kappas = slab.rho, slab.kappa
     total, j, reached = 0.0, 0, product[0]
-    for i in range(len(rhos)):
-        total += product[i]
+    for share in product:
+        total += share
     value = rng.random() * total
     while reached <= value and j < len(rhos) - 1:
         j += 1
