@@ -51,7 +51,10 @@ def _part(function: Callable[..., Any], options: dict[str, Any]) -> Any:
     part = numba.njit(pipeline_class=_PartCompiler, **wrappers, **options)(function)
     template = part.get_call_template
 
-    part.get_call_template = lambda types, keywords: template([*map(numba.types.unliteral, types)], keywords)
+    unliteral = numba.types.unliteral
+    part.get_call_template = lambda types, keywords: template(
+        [*map(unliteral, types)], {name: unliteral(kind) for name, kind in dict(keywords).items()}
+    )
     return part
 
 

@@ -46,6 +46,11 @@ def compiles(possible: bool, pays: bool) -> bool:
     return wanted and _load() is not None and not _switched_off()
 
 
+def wait(file: str, compiled: bool, duration: str) -> str:
+    """Return a message about the wait if loops of a file are compiled in this process, because none is stored."""
+    return f"Loops are compiled and stored, once, which takes {duration}." if compiled and not _in_cache(file) else ""
+
+
 def _choice() -> str:
     choice = os.environ.get("BAYESCAL_COMPILE", "auto")
     if choice not in CHOICES:
@@ -58,12 +63,12 @@ def _seconds_before_it_runs() -> float:
 
 
 @cache
-def _in_cache() -> bool:
-    """Whether the cache holds machine code of any loop: in the folder NUMBA_CACHE_DIR, or beside the source."""
-    package, folder = Path(__file__).parent, os.environ.get("NUMBA_CACHE_DIR")
-    pattern = f"_compiled.*.py{sys.version_info[0]}{sys.version_info[1]}*.nbi"
-    files = Path(folder).glob(f"{package.name}_*/{pattern}") if folder else (package / "__pycache__").glob(pattern)
-    return any(files)
+def _in_cache(file: str = "_compiled.py") -> bool:
+    """Whether the cache holds machine code of any loop of a file: in the folder NUMBA_CACHE_DIR, or beside the file."""
+    source, folder = Path(__file__).parent / file, os.environ.get("NUMBA_CACHE_DIR")
+    pattern = f"{source.stem}.*.py{sys.version_info[0]}{sys.version_info[1]}*.nbi"
+    stored = Path(folder).glob(f"{source.parent.name}_*/{pattern}") if folder else None
+    return any((source.parent / "__pycache__").glob(pattern) if stored is None else stored)
 
 
 def _switched_off() -> bool:
