@@ -46,11 +46,6 @@ def compiles(possible: bool, pays: bool) -> bool:
     return wanted and _load() is not None and not _switched_off()
 
 
-def wait(file: str, compiled: bool, duration: str) -> str:
-    """Return a message about the wait if loops of a file are compiled in this process, because none is stored."""
-    return f"Loops are compiled and stored, once, which takes {duration}." if compiled and not _in_cache(file) else ""
-
-
 def _choice() -> str:
     choice = os.environ.get("BAYESCAL_COMPILE", "auto")
     if choice not in CHOICES:
@@ -59,11 +54,11 @@ def _choice() -> str:
 
 
 def _seconds_before_it_runs() -> float:
-    return LOAD + (0.0 if "numba" in sys.modules else IMPORT) + (0.0 if _in_cache() else COMPILE)
+    return LOAD + (0.0 if "numba" in sys.modules else IMPORT) + (0.0 if in_cache() else COMPILE)
 
 
 @cache
-def _in_cache(file: str = "_compiled.py") -> bool:
+def in_cache(file: str = "_compiled.py") -> bool:
     """Whether the cache holds machine code of any loop of a file: in the folder NUMBA_CACHE_DIR, or beside the file."""
     source, folder = Path(__file__).parent / file, os.environ.get("NUMBA_CACHE_DIR")
     pattern = f"{source.stem}.*.py{sys.version_info[0]}{sys.version_info[1]}*.nbi"

@@ -11,10 +11,7 @@ SECONDS_BEFORE_BAR = 2.0  #: Seconds of work after which a bar appears by itself
 
 @contextmanager
 def bar(total: int, description: str, progress: bool | None = None, wait: str = "") -> Iterator[Callable[[], None]]:
-    """Show how many parts of some work are done, as `evaluate` describes; yield a function to call after each part.
-
-    `wait` is a message about the time before the first part, if any.
-    """
+    """Write `wait`, if any, and show how many parts of some work are done; yield a function to call after each part."""
     if not (progress is None or isinstance(progress, bool)):
         raise TypeError(f"`progress` must be True, False or None, not {progress!r}.")
     terminal = sys.stderr is not None and sys.stderr.isatty()

@@ -99,7 +99,7 @@ def test_what_progress_can_be():
 def test_the_wait_for_compilation_is_announced_before_the_work(tmp_path, monkeypatch, capsys):
     """The cache is empty, then holds a loop; nothing is compiled here."""
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(_loops, "_in_cache", _loops._in_cache.__wrapped__)
+    monkeypatch.setattr(_loops, "in_cache", _loops.in_cache.__wrapped__)
     assert wait_for_compilation(compiled=False) == ""
     message = wait_for_compilation(compiled=True)
     assert message == "Loops are compiled and stored, once, which takes about half a minute."

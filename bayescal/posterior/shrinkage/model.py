@@ -198,4 +198,5 @@ def compiled_form_pays(problems: int) -> bool:
 
 def wait_for_compilation(compiled: bool) -> str:
     """Return a message about the wait if the compiled form is used and not stored yet."""
-    return _loops.wait("posterior/shrinkage/compiled/problem.py", compiled, COMPILATION)
+    stored = not compiled or _loops.in_cache("posterior/shrinkage/compiled/problem.py")
+    return "" if stored else f"Loops are compiled and stored, once, which takes {COMPILATION}."
