@@ -47,11 +47,9 @@ def _part(function: Callable[..., Any], options: dict[str, Any]) -> Any:
     By default, numba optimises every function together with all functions that it calls, so that a function is
     optimised again for each of its direct and indirect callers; and it makes a version for each constant.
     """
-    wrappers = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    wrappers: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
     part = numba.njit(pipeline_class=_PartCompiler, **wrappers, **options)(function)
-    template = part.get_call_template
-
-    unliteral = numba.types.unliteral
+    template, unliteral = part.get_call_template, numba.types.unliteral
     part.get_call_template = lambda types, keywords: template(
         [*map(unliteral, types)], {name: unliteral(kind) for name, kind in dict(keywords).items()}
     )
