@@ -5,26 +5,32 @@ from collections.abc import Callable
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numba
 from llvmlite import ir
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
 from numba.extending import intrinsic
 
 WORD = ir.IntType(64)
 FOUR = ir.VectorType(ir.DoubleType(), 4)
 
 
-def compiled(*, folder: bool = False, **options: Any) -> Callable[[Callable[..., Any]], Any]:
+def compiled(*, folder: bool = False, part: bool = False, **options: Any) -> Callable[[Callable[..., Any]], Any]:
     """Return a decorator that compiles a function at its first call, and keeps the result on disk if possible.
 
     With `folder`, a change of any file of the folder makes the cache invalid, as for a function that calls compiled
-    functions of other files; numba itself looks at the file of the function only.
+    functions of other files; numba itself looks at the file of the function only. A `part` is a function that only
+    compiled functions call: it is optimised, and made machine code, within each of them that Python calls.
     """
 
     def decorate(function: Callable[..., Any]) -> Any:
         options_of_all = {"error_model": "numpy", "nogil": True, **options}
         try:
+            if part:
+                return _part(function, options_of_all)
             compiled = numba.njit(cache=True, **options_of_all)(function)
             _seal(compiled._cache._cache_file)
             _forgive(compiled._cache)
@@ -36,6 +42,46 @@ def compiled(*, folder: bool = False, **options: Any) -> Callable[[Callable[...,
         return compiled
 
     return decorate
+
+
+def _part(function: Callable[..., Any], options: dict[str, Any]) -> Any:
+    """Return a function for use in compiled functions, of one version for all constants that are its arguments.
+
+    By default, numba optimises every function together with all functions that it calls, so that a function is
+    optimised again for each of its direct and indirect callers; and it makes a version for each constant.
+    """
+    wrappers: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    part = numba.njit(pipeline_class=_PartCompiler, **wrappers, **options)(function)
+    template, unliteral = part.get_call_template, numba.types.unliteral
+    part.get_call_template = lambda types, keywords: template(
+        [*map(unliteral, types)], {name: unliteral(kind) for name, kind in dict(keywords).items()}
+    )
+    return part
+
+
+class _PartCompiler(Compiler):
+    def define_pipelines(self) -> Any:
+        """Compile as by default, into another kind of library."""
+        self.state.library = _PartLibrary(self.state.targetctx.codegen(), self.state.func_id.func_qualname)
+        return super().define_pipelines()
+
+
+class _PartLibrary(JITCodeLibrary):
+    """Code that callers link, before it is optimised; it has no machine code, so no address."""
+
+    #: Machine code would be told where its Python objects are; loops have none.
+    codegen = SimpleNamespace(set_env=lambda name, environment: None)
+
+    def _optimize_final_module(self) -> None:
+        pass
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+    def get_pointer_to_function(self, name: str) -> int:
+        """Return 0, for "none"."""
+        return 0
 
 
 def _stamp(folder: Path) -> tuple[tuple[str, float, int], ...]:

@@ -54,16 +54,16 @@ def _choice() -> str:
 
 
 def _seconds_before_it_runs() -> float:
-    return LOAD + (0.0 if "numba" in sys.modules else IMPORT) + (0.0 if _in_cache() else COMPILE)
+    return LOAD + (0.0 if "numba" in sys.modules else IMPORT) + (0.0 if in_cache() else COMPILE)
 
 
 @cache
-def _in_cache() -> bool:
-    """Whether the cache holds machine code of any loop: in the folder NUMBA_CACHE_DIR, or beside the source."""
-    package, folder = Path(__file__).parent, os.environ.get("NUMBA_CACHE_DIR")
-    pattern = f"_compiled.*.py{sys.version_info[0]}{sys.version_info[1]}*.nbi"
-    files = Path(folder).glob(f"{package.name}_*/{pattern}") if folder else (package / "__pycache__").glob(pattern)
-    return any(files)
+def in_cache(file: str = "_compiled.py") -> bool:
+    """Whether the cache holds machine code of any loop of a file: in the folder NUMBA_CACHE_DIR, or beside the file."""
+    source, folder = Path(__file__).parent / file, os.environ.get("NUMBA_CACHE_DIR")
+    pattern = f"{source.stem}.*.py{sys.version_info[0]}{sys.version_info[1]}*.nbi"
+    stored = Path(folder).glob(f"{source.parent.name}_*/{pattern}") if folder else None
+    return any((source.parent / "__pycache__").glob(pattern) if stored is None else stored)
 
 
 def _switched_off() -> bool:

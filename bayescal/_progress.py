@@ -10,14 +10,17 @@ SECONDS_BEFORE_BAR = 2.0  #: Seconds of work after which a bar appears by itself
 
 
 @contextmanager
-def bar(total: int, description: str, progress: bool | None = None) -> Iterator[Callable[[], None]]:
-    """Show how many parts of some work are done, as `evaluate` describes; yield a function to call after each part."""
+def bar(total: int, description: str, progress: bool | None = None, wait: str = "") -> Iterator[Callable[[], None]]:
+    """Write `wait`, if any, and show how many parts of some work are done; yield a function to call after each part."""
     if not (progress is None or isinstance(progress, bool)):
         raise TypeError(f"`progress` must be True, False or None, not {progress!r}.")
     terminal = sys.stderr is not None and sys.stderr.isatty()
     if progress is False or sys.stderr is None or not (terminal or progress):
         yield lambda: None
-    elif terminal:
+        return
+    if wait:
+        print(wait, file=sys.stderr, flush=True)
+    if terminal:
         yield from _moving_bar(total, description, 0.0 if progress else SECONDS_BEFORE_BAR)
     else:
         yield _lines(total, description)

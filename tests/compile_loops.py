@@ -1,4 +1,4 @@
-"""Compile the loops of the shrinkage model once: each process of tests would compile them, for more than a minute."""
+"""Compile the loops of the shrinkage model once: each process of tests would compile them, for half a minute."""
 
 import numpy as np
 

@@ -41,6 +41,34 @@ def cached(tmp_path, monkeypatch):
     return compile_and_call
 
 
+def test_a_part_is_compiled_within_its_callers_once_for_all_constants(tmp_path, monkeypatch):
+    """Callers have its machine code: where the cache has theirs, it is not even lowered."""
+    numba = pytest.importorskip("numba")
+    from bayescal import _jit
+
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    in_python, results = power, []
+    for _ in range(2):
+        part = _jit.compiled(part=True)(in_python)
+        monkeypatch.setitem(globals(), "power", part)
+        results.append((_jit.compiled(folder=True)(sum_of_powers)(3.0), [*part.overloads.values()]))
+    (first, (lowered,)), (second, none) = results
+    assert first == second == 1 + 9 + 27
+    assert none == []
+    assert lowered.library.get_pointer_to_function(lowered.fndesc.llvm_func_name) == 0
+
+
+def power(x, n):
+    result = 1.0
+    for _ in range(n):
+        result *= x
+    return result
+
+
+def sum_of_powers(x):
+    return power(x, 0) + power(x, 2) + power(x, n=3)
+
+
 @pytest.mark.parametrize("suffix", ["nbi", "nbc"])
 def test_a_cache_that_was_cut_short_is_compiled_anew(suffix, cached, tmp_path):
     """The cache may be cut at any length; afterwards it is complete again."""

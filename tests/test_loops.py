@@ -15,7 +15,7 @@ from bayescal import _loops
 def test_a_loop_is_compiled_when_numpy_has_worked_long_enough(monkeypatch):
     monkeypatch.delenv("BAYESCAL_COMPILE", raising=False)
     monkeypatch.setattr(_loops, "_spent", {})
-    monkeypatch.setattr(_loops, "_in_cache", lambda: True)
+    monkeypatch.setattr(_loops, "in_cache", lambda: True)
     importlib.import_module("numba")
     column = np.zeros(_loops.FEW_ROWS)
     asked = [_loops.compiled("a loop", [column, None], 0.4 * _loops.LOAD) is not None for _ in range(4)]
@@ -36,10 +36,10 @@ def test_numpy_works_as_long_as_the_compiled_loop_needs_to_begin(numba_is_import
     if numba_is_imported:
         monkeypatch.setitem(sys.modules, "numba", None)
     seconds = _loops.LOAD + (0 if numba_is_imported else _loops.IMPORT)
-    assert _loops._in_cache.__wrapped__() is False
+    assert _loops.in_cache.__wrapped__() is False
     (tmp_path / "bayescal_0123").mkdir()
     (tmp_path / "bayescal_0123" / f"_compiled._add-107.py{version}.nbi").touch()
-    monkeypatch.setattr(_loops, "_in_cache", _loops._in_cache.__wrapped__)
+    monkeypatch.setattr(_loops, "in_cache", _loops.in_cache.__wrapped__)
     assert _loops._seconds_before_it_runs() == seconds + (0 if version == "313" else _loops.COMPILE)
 
 

@@ -6,6 +6,9 @@ import numpy as np
 import pytest
 
 import bayescal as bc
+from bayescal import _loops
+from bayescal._progress import bar
+from bayescal.posterior.shrinkage.model import wait_for_compilation
 
 
 def rows(n=600):
@@ -91,3 +94,21 @@ def test_a_bar_that_is_asked_for_without_a_terminal_is_lines(capsys):
 def test_what_progress_can_be():
     with pytest.raises(TypeError, match="`progress` must be True, False or None, not 'yes'"):
         bc.evaluate(Y, P, by=np.arange(600) % 2, progress="yes", **FAST)
+
+
+def test_the_wait_for_compilation_is_announced_before_the_work(tmp_path, monkeypatch, capsys):
+    """The cache is empty, then holds a loop; nothing is compiled here."""
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(_loops, "in_cache", _loops.in_cache.__wrapped__)
+    assert wait_for_compilation(compiled=False) == ""
+    message = wait_for_compilation(compiled=True)
+    assert message == "Loops are compiled and stored, once, which takes about half a minute."
+    with bar(2, "Work", True, message) as advance:
+        assert capsys.readouterr().err == f"{message}\n"
+        advance()
+    with bar(2, "Work", False, message):
+        assert capsys.readouterr().err == "Work: 1 of 2\n"  # of the first bar only
+    (tmp_path / "compiled_0123").mkdir()
+    version = f"{sys.version_info[0]}{sys.version_info[1]}"
+    (tmp_path / "compiled_0123" / f"problem.integrate-1.py{version}.nbi").touch()
+    assert wait_for_compilation(compiled=True) == ""

@@ -20,10 +20,7 @@ from bayescal.draws import BinDraws, Draws
 from bayescal.estimands.plug_in import null_bins
 from bayescal.posterior.contract import HasHypotheses
 from bayescal.posterior.joint import reorder, with_common_cause
-from bayescal.posterior.pooling.posterior import GroupPosterior, PooledPosterior
-from bayescal.posterior.pooling.prior import COMPLETE
-from bayescal.posterior.pooling.prior import PARTIAL as DEFAULT
-from bayescal.posterior.shrinkage.model import compiled_form, compiled_form_pays
+from bayescal.posterior.shrinkage.model import compiled_form, compiled_form_pays, wait_for_compilation
 from bayescal.posterior.shrinkage.posterior import ShrinkagePosterior
 from bayescal.posterior.shrinkage.prior import EXACT
 from bayescal.results.classwise import ClasswiseEvaluation
@@ -60,6 +57,10 @@ def evaluate_pooled(
     labels: Sequence[Any], counts: list[Counts], whole: Evaluation, pooling: str, rng: Generator, progress: bool | None
 ) -> tuple[dict[Any, Evaluation], int]:
     """Evaluate groups jointly, by partial or complete pooling; also return the seed of their joint draws."""
+    from bayescal.posterior.pooling.posterior import GroupPosterior, PooledPosterior
+    from bayescal.posterior.pooling.prior import COMPLETE
+    from bayescal.posterior.pooling.prior import PARTIAL as DEFAULT
+
     if not whole.counts.occupied.any():
         raise ValueError(f"`pooling={pooling!r}` needs at least one group with rows; all groups are empty.")
     n_draws, used = len(whole.bin_draws), whole.counts.occupied
@@ -162,7 +163,7 @@ def evaluate_groups(
     order, *seeds = _checks.seeds(rng, len(labels) + 1)
     if pooling == NONE:
         compiled, groups = compiled_form_pays(len(labels)), {}
-        with bar(len(labels), "Evaluating groups", progress) as advance:
+        with bar(len(labels), "Evaluating groups", progress, wait_for_compilation(compiled)) as advance:
             for label, of_label, seed in zip(labels, counts, seeds, strict=True):
                 groups[label] = evaluate_one(of_label, rng=seed, compiled=compiled, **arguments)
                 advance()
@@ -208,12 +209,13 @@ def evaluate_class_counts(
     if not counts.by_class[0].occupied.any():
         raise ValueError("`counts` has no rows of positive weight: there is no class whose frequency is known.")
     size, draws = len(counts), _checks.whole_number("draws", draws, at_least=2)
-    arguments = {"model": model, "draws": draws, "compiled": compiled_form_pays(size), **options}
+    compiled = compiled_form_pays(size)
+    arguments = {"model": model, "draws": draws, "compiled": compiled, **options}
     *seeds, for_errors, for_null = _checks.seeds(rng, size + 2)
     # keep only the ECE of each class: all bins of a thousand classes would not fit into memory
     by_class, null = np.empty((draws, size)), np.empty((draws, size))
     lock = Lock()
-    with bar(size, "Evaluating classes", progress) as advance:
+    with bar(size, "Evaluating classes", progress, wait_for_compilation(compiled)) as advance:
 
         def evaluate_class(k: int) -> float | None:
             evaluation = evaluate_one(counts.by_class[k], rng=seeds[k], **arguments)

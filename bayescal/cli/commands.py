@@ -108,9 +108,6 @@ def merge(files: options.MergeFiles, output: options.Output) -> Job:
 
 #: In the order of the help.
 COMMANDS = (
-    Command(demo),
-    Command(report, "bayescal.evaluate.evaluate"),
-    Command(compare, "bayescal.analyses.compare.compare"),
-    Command(count),
-    Command(merge),
-)
+    Command(demo), Command(report, "bayescal.evaluate.evaluate"),
+    Command(compare, "bayescal.analyses.compare.compare"), Command(count), Command(merge),
+)  # fmt: skip

@@ -12,13 +12,9 @@ from bayescal._presented import LATEX_SUFFIXES, PAGE_SUFFIXES
 from bayescal.stats.stored import save_counts
 
 SUFFIXES = {
-    "json": (".json",),
-    "output": (".json",),
-    "html": PAGE_SUFFIXES,
-    "latex": LATEX_SUFFIXES,
-    "plot": (".png", ".pdf", ".svg"),
-    "netcdf": (".nc", ".netcdf"),
-}
+    "json": (".json",), "output": (".json",), "html": PAGE_SUFFIXES,
+    "latex": LATEX_SUFFIXES, "plot": (".png", ".pdf", ".svg"), "netcdf": (".nc", ".netcdf"),
+}  # fmt: skip
 DPI = 150
 #: Metadata that would differ between two files of the same picture.
 NO_DATE = {".png": {}, ".pdf": {"CreationDate": None}, ".svg": {"Date": None}}

@@ -327,7 +327,8 @@ class Estimand:
         Tables and files of all estimands omit an estimand that is not available. Its draws raise a `ValueError`, so
         that one row of infinite loss does not prevent the other results.
         """
-        if self.needs & getattr(counts, "lacking", frozenset()):
+        # in the class first: the message of the error about an instance names similar attributes, which takes time
+        if hasattr(type(counts), "lacking") and self.needs & getattr(counts, "lacking", frozenset()):
             return False
         if "predictions" in self.needs and counts.target in EVENTS:
             return False

@@ -153,8 +153,10 @@ def as_estimand(quantity: EstimandLike) -> Estimand:
     if isinstance(quantity, Estimand):
         return quantity
     if isinstance(quantity, str):
-        _checks.one_of("estimand", quantity, [*registered()], short=meant())
-        return registered()[quantity]
+        _load_package()
+        if quantity not in _REGISTRY:
+            _checks.one_of("estimand", quantity, [*registered()], short=meant())
+        return _REGISTRY[quantity]
     if not callable(quantity):
         raise TypeError(
             f"`estimand` must be a name, an Estimand or a function of BinDraws, not {type(quantity).__name__}."

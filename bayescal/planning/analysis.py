@@ -17,7 +17,7 @@ from bayescal.estimands.registry import EstimandLike
 from bayescal.planning.goal_curve import NEAR, Simulated, curve_near_answer
 from bayescal.planning.result import Plan
 from bayescal.planning.studies import Narrow, OneClassifier, TwoClassifiers, WithinLimit, checked_goal
-from bayescal.posterior.shrinkage.model import compiled_form_pays
+from bayescal.posterior.shrinkage.model import compiled_form_pays, wait_for_compilation
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.paired import PairedCounts
 
@@ -96,7 +96,7 @@ def labels_needed(
         Largest number of rows to consider. The plan does not extrapolate beyond it.
     simulations : int, default 400
         Number of simulated studies, at least 20. Each computes one posterior (0.02 s) or two; from 100 simulations on,
-        in compiled form (0.004 s; compiled once, in up to a minute, and stored). The width of the interval of the
+        in compiled form (0.004 s; compiled once, in about half a minute, and stored). The width of the interval of the
         answer is inversely proportional to the square root of their number.
     model, **options
         As for `evaluate`, for the posterior of the pilot and for the simulated analyses.
@@ -168,27 +168,21 @@ def labels_needed(
     if not isinstance(keep_pilot, bool | np.bool_):
         raise TypeError(f"`keep_pilot` must be True or False, not {keep_pilot!r}.")
     rng = _checks.generator(rng)
-    arguments = {"model": model, "draws": draws, "compiled": compiled_form_pays(simulations), **options}
+    compiled = compiled_form_pays(simulations)
+    arguments = {"model": model, "draws": draws, "compiled": compiled, **options}
     planned = PLANNED[goal.kind](pilot_counts, goal, bool(keep_pilot), arguments, rng)
     verdict = planned.pilot_verdict if keep_pilot else None
     simulated: Simulated = {}
     if verdict is None and planned.reachable > assurance:
-        with bar(simulations, "Simulating studies", progress) as advance:
+        with bar(simulations, "Simulating studies", progress, wait_for_compilation(compiled)) as advance:
             simulated = search(
                 planned.study, planned.guess, assurance, planned.reachable, largest, simulations, rng, advance
             )
     return Plan(
-        goal=planned.in_words,
-        assurance=assurance,
-        pilot=planned.spec,
-        pilot_now=planned.pilot_now,
-        pilot_verdict=verdict,
-        keep_pilot=bool(keep_pilot),
-        largest=largest,
-        verdicts=planned.verdicts,
-        simulated=simulated,
-        reachable=planned.reachable,
-    )
+        goal=planned.in_words, assurance=assurance, pilot=planned.spec, pilot_now=planned.pilot_now,
+        pilot_verdict=verdict, keep_pilot=bool(keep_pilot), largest=largest,
+        verdicts=planned.verdicts, simulated=simulated, reachable=planned.reachable,
+    )  # fmt: skip
 
 
 def search(

@@ -400,7 +400,7 @@ class BinnedCounts(Counted):
     @property
     def _rows_per_weight(self) -> Floats:
         """Sum w / sum w^2 of each bin: exactly 1 for unit weights, so that `effective_n` equals the integers `n`."""
-        return np.nan_to_num(ratio(self.weight.sum(axis=0), self._squares))
+        return ratio(self.weight.sum(axis=0), self._squares, empty=0.0)
 
     @property
     def _squares(self) -> Floats:

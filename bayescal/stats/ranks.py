@@ -77,8 +77,11 @@ class Ranks(Frozen):
     def cell_of(self, confidence: Array) -> Ints:
         """Return the index of the cell of each confidence that was counted; any index for rows of weight 0."""
         if isinstance(self.grid, str) and self.grid == VALUES:
-            cell = np.searchsorted(self.position, _clipped(confidence))
-            return np.minimum(cell, len(self.position) - 1)
+            values = _clipped(confidence)
+            order = np.argsort(values)  # a search for values in order is several times faster
+            cell = np.empty(len(values), np.int64)
+            cell[order] = np.searchsorted(self.position, values[order])
+            return np.minimum(cell, len(self.position) - 1, out=cell)
         number = np.zeros(len(self.grid) if isinstance(self.grid, Bins) else FINE_CELLS, np.int64)
         number[self.position.astype(np.int64)] = np.arange(len(self.position))
         return number[_positions(confidence, self.grid)]

@@ -23,12 +23,9 @@ FEWEST_CENTRES, FEW_CENTRES = 3, 10  #: Least number of centres, and that below 
 SHIFT_SCALE, SLOPE_SCALE, LOG_SCALE = 0.5, 0.3, 0.5
 #: Words of the quantities, and the values of calibrated predictions.
 QUANTITIES = {
-    "intercept": ("intercept", 0.0),
-    "slope": ("slope", 1.0),
-    "observed_expected": ("observed / expected events", 1.0),
-    "ece": ("ECE of the line", 0.0),
-    "auc": ("AUC (c-statistic)", float("nan")),
-}
+    "intercept": ("intercept", 0.0), "slope": ("slope", 1.0), "observed_expected": ("observed / expected events", 1.0),
+    "ece": ("ECE of the line", 0.0), "auc": ("AUC (c-statistic)", float("nan")),
+}  # fmt: skip
 KEY = (
     "Mean centre: the line with the mean parameters of the population of centres. New centre: 95 % prediction "
     "intervals. ECE of the line: mean absolute difference between the line and the stated probability, over all rows; "

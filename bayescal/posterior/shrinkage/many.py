@@ -88,11 +88,11 @@ class CompiledShrinkagePosterior(ShrinkagePosterior):
         places = sorted(range(len(names)), key=lambda i: problem.ORDER.index(names[i]))
         order = rows[np.concatenate([np.flatnonzero(chosen == i) for i in places])]
         result, effective = self._compiled.draw(dict(zip(names, number.tolist(), strict=True)), order, rng)
-        for i, name in enumerate(names):
-            unfinished = dict(zip(DRIFTING, self._compiled.integrated.unfinished, strict=True)).get(name, 0.0)
-            of_sub_model = SubModelDraws(result.accuracy[: number[i]], result.off[:0], {}, effective[name], unfinished)
-            if number[i]:
-                of_sub_model.warn_if_poor(name, self.probabilities[name])
+        unfinished = dict(zip(DRIFTING, self._compiled.integrated.unfinished, strict=True))
+        for name, count, probability in zip(names, number, self.probabilities.values(), strict=True):
+            if count:
+                quality = effective[name], unfinished.get(name, 0.0)
+                SubModelDraws(result.accuracy[:count], result.off[:0], {}, *quality).warn_if_poor(name, probability)
         return result
 
     def __getstate__(self) -> dict[str, Any]:
@@ -123,8 +123,8 @@ class CompiledProblem:
     def _integrate(self, room: "_Room") -> tuple[Floats, problem.Integration]:
         """Integrate all sub-models; the tables then belong to this problem, until another one uses them."""
         room.owner = None
-        tables = room.tables(self.problem, self.prior, self.bucket)
-        log_evidence, integrated = problem.integrate(self.problem, *tables)
+        room.prepared = room.tables(self.problem, self.prior, self.bucket)
+        log_evidence, integrated = problem.integrate(self.problem, *room.prepared)
         if min(integrated.smooth, integrated.dense, integrated.sparse, integrated.small, integrated.cells) < 0:
             raise NoRoomError
         room.owner = self
@@ -142,9 +142,8 @@ class CompiledProblem:
         arrays = {name: values for name, values in parameters.items() if name != "slope"}
         out = problem.Out(np.empty(shape), np.zeros(shape, bool), log_slope=np.zeros(len(rows)), **arrays)
         each = np.array([number.get(name, 0) for name in problem.ORDER])
-        tables = room.tables(self.problem, self.prior, self.bucket)
         scratch = room.scratch(int(each.max()), len(self.prior.rho))
-        effective = draw(rng, each, rows, self.problem, *tables, self.integrated, scratch, out)
+        effective = draw(rng, each, rows, self.problem, *room.prepared, self.integrated, scratch, out)
         parameters["slope"] = np.exp(out.log_slope)
         result = SubModelDraws(out.accuracy, out.off, parameters, float(effective.sum()))
         return result, dict(zip(problem.ORDER, effective.tolist(), strict=True))
@@ -181,6 +180,7 @@ class _Room:
 
     def __init__(self, bins: int) -> None:
         self.owner: CompiledProblem | None = None
+        self.prepared: tuple[Any, ...] = ()  # the tables of the owner
         self.bins = bins
         self.smooth, self.sparse = np.empty((SMOOTH, 4)), np.empty((SPARSE, 8))
         self.nodes = {False: np.empty((DENSE, 6)), True: np.empty((DENSE, 6))}  # by: under small errors

@@ -11,8 +11,8 @@ from bayescal.posterior.shrinkage.prior import ENDS, make_prior
 from bayescal.posterior.shrinkage.sub_model import ShrinkageDraws as ShrinkageDraws
 from bayescal.stats.contract import Counts
 
-#: From this number of problems the compiled form pays: it is compiled once, in up to a minute, and stored.
-MANY_PROBLEMS = 100
+#: From this number of problems the compiled form pays: it is compiled once, in that time, and stored.
+MANY_PROBLEMS, COMPILATION = 100, "about half a minute"
 
 
 @public
@@ -194,3 +194,9 @@ def compiled_form(posterior: Posterior) -> Posterior:
 def compiled_form_pays(problems: int) -> bool:
     """Return whether so many problems are solved in compiled form: from `MANY_PROBLEMS` on, if numba is installed."""
     return _loops.compiles(problems > 1, problems >= MANY_PROBLEMS)
+
+
+def wait_for_compilation(compiled: bool) -> str:
+    """Return a message about the wait if the compiled form is used and not stored yet."""
+    stored = not compiled or _loops.in_cache("posterior/shrinkage/compiled/problem.py")
+    return "" if stored else f"Loops are compiled and stored, once, which takes {COMPILATION}."

@@ -171,7 +171,7 @@ def draw_smooth(rng, count, rows, out, p, sds, frame, step, nodes, end, v):
     for q in range(count):
         i, r = index[q], rows[q]
         out.intercept[r], out.log_slope[r] = intercepts[i], slopes[i]
-        accuracy[r] = centres[i]
+        functions.copy(centres[i], accuracy[r], len(n))
     return effective
 
 
@@ -199,10 +199,11 @@ def _scatter(rng, r, out, p, a, s, kappa, tails):
 
 
 @inner
-def draw_drifting_dense(rng, count, rows, out, p, sds, step, taus, by_tau, nodes, end, v):
+def draw_drifting_dense(rng, count, rows, out, p, dense, step, end, v):
     """Draw accuracies with a dense residual around a drift; return the effective number of draws."""
     weight, index, intercepts, slopes, kappas = v.weight, v.index, v.one, v.two, v.three
     n, k, logit, x, best, rise_n, tails = p.n, p.k, p.logit, p.x, p.best, v.of_bins, v.eta
+    sds, taus, by_tau, nodes = dense.sds, dense.kappa, dense.by_tau, dense.nodes
     functions.weights_of(nodes, end, 4, weight)
     functions.systematic(rng, weight, end, count, index)
     last = -1

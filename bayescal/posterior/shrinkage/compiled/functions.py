@@ -9,7 +9,7 @@ from bayescal._jit import compiled
 
 FARTHEST, FLOOR = 300.0, 1e-9  #: Logits are clipped to [-FARTHEST, FARTHEST], accuracies to [FLOOR, 1 - FLOOR].
 #: For functions that only compiled functions call.
-inner = compiled(folder=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+inner = compiled(part=True)
 outer = compiled(folder=True, no_cfunc_wrapper=True)  #: For functions that Python calls.
 
 
@@ -121,6 +121,29 @@ def log_beta_binomial(n, k, e, kappa, rise_n, best):
 
 
 @inner
+def fill(values, count, value):
+    """Set the first entries of an array; in a loop, because assignments of slices compile slowly."""
+    for i in range(count):
+        values[i] = value
+
+
+@inner
+def copy(values, target, count):
+    """Copy the first entries of an array."""
+    for i in range(count):
+        target[i] = values[i]
+
+
+@inner
+def largest(values, count):
+    """The largest of the first entries of an array."""
+    top = -np.inf
+    for i in range(count):
+        top = max(top, values[i])
+    return top
+
+
+@inner
 def search(cumulative, low, high, value):
     """First index in [low, high) whose cumulative weight exceeds the value; high - 1 at most."""
     while low < high - 1:
@@ -181,7 +204,7 @@ def sum_of_logs(logs, m, column):
     return top + log(total)
 
 
-@compiled(folder=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, inline="always")  # a call would cost 5 ns of 15
+@compiled(part=True, forceinline=True)  # a call would cost 5 ns of 15
 def gamma(rng, d, c):
     """Draw from a Gamma with shape a >= 1 by rejection (Marsaglia and Tsang, 2000); d = a - 1/3, c = 1 / sqrt(9 d)."""
     x, u = rng.standard_normal(), rng.random()

@@ -4,6 +4,7 @@ from math import exp, lgamma, log, log1p
 
 import numpy as np
 
+from bayescal.posterior.shrinkage.compiled import functions
 from bayescal.posterior.shrinkage.compiled.functions import FLOOR, effective_size, inner, search, systematic, weights_of
 
 LARGEST, HOPELESS, ROUNDS = 1.25, 14.0, 12  #: As in the parent package's `noise`.
@@ -51,7 +52,8 @@ def _fill(kind, p, at, cells, m, width):
 @inner
 def _best(cells, m, count):
     """The `count`-th largest log mass of m cells."""
-    best = np.full(count, -np.inf)
+    best = np.empty(count)
+    functions.fill(best, count, -np.inf)
     for i in range(m):
         value = cells[i, 2]
         if value > best[count - 1]:
@@ -73,7 +75,8 @@ def _divide(kind, cells, m, width, least, parts, spare):
                 for b in range(parts if kind == ANY else 1):
                     spare[end, 0], spare[end, 1] = cells[i, 0] + width * a / parts, cells[i, 1] + width * b / parts
                     end += 1
-    cells[:end, :2] = spare[:end]
+    for i in range(end):
+        functions.copy(spare[i], cells[i], 2)
     return end
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bayescal.posterior.shrinkage.compiled.functions import FLOOR, add_exp, expit, inner, search
+from bayescal.posterior.shrinkage.compiled.functions import FLOOR, add_exp, expit, fill, inner, largest, search
 
 #: As in the parent package's `offsets`: cells whose log mass is this far below the largest are not relevant.
 HOPELESS = 18.0
@@ -42,7 +42,7 @@ def _fill(p, table, low, step):
     top = -np.inf
     for i in range(len(log_joint)):
         amount = exp(low + step * (i + 0.5))
-        log_joint[i] = 0.0
+        fill(log_joint[i], len(rho), 0.0)
         for b in range(len(n)):
             angle = asin(sqrt(confidence[b]))
             up = _log_ratio(n[b], k[b], sin(min(angle + amount, pi / 2)) ** 2, confidence[b])
@@ -50,7 +50,7 @@ def _fill(p, table, low, step):
             log_up[i, b], log_off[i, b] = up - down, add_exp(up, down) - log(2.0)
             for j in range(len(rho)):
                 log_joint[i, j] += add_exp(log(rho[j]) + log_off[i, b], log1p(-rho[j]))
-        top = max(top, log_joint[i].max())
+        top = max(top, largest(log_joint[i], len(rho)))
     return top
 
 
@@ -62,7 +62,7 @@ def evidence(p, table):
         step = (high - low) / cells
         top, first, last = _fill(p, table, low, step), cells, 0
         for i in range(cells):
-            if table.log_joint[i].max() > top - HOPELESS:
+            if largest(table.log_joint[i], len(table.rho)) > top - HOPELESS:
                 first, last = min(first, i), max(last, i)
         low, high = low + step * max(first - 1, 0), low + step * min(last + 2, cells)
     step = (high - low) / cells

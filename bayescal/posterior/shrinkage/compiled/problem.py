@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bayescal.posterior.shrinkage.compiled import noise, offsets, segments
+from bayescal.posterior.shrinkage.compiled import functions, noise, offsets, segments
 from bayescal.posterior.shrinkage.compiled.drift import (
     centre,
     draw_dense,
@@ -145,7 +145,8 @@ def _dense(p, dense, a, s):
             dense.rise_n[q, b] = rise(dense.kappa[q], p.n[b])
         frame = find_mode(p, dense.sds, dense.kappa[q], a, s)
         a, s = frame[0], frame[1]
-        dense.by_tau[q, 1:] = frame
+        row = dense.by_tau[q]
+        row[1], row[2], row[3], row[4], row[5] = frame
         height = log_dense(p, a, s, dense.kappa[q], dense.rise_n[q]) + log_prior(a, s, dense.sds)
         guess[q] = height + dense.log_weight[q] + log(frame[3] * frame[4])
         top = max(top, guess[q])
@@ -174,18 +175,19 @@ def integrate(p, drift, slab, runs, amounts, grids):
         exact += p.k[b] * p.logit[b] - p.n[b] * softplus(p.logit[b]) - p.best[b]
         for q in range(len(slab.kappa)):
             slab.rise_n[b, q] = rise(slab.kappa[q], p.n[b])
-    slab.log_slab[:] = np.nan
+    for b in range(len(p.n)):
+        functions.fill(slab.log_slab[b], slab.log_slab.shape[1], np.nan)
     frame = find_mode(p, drift.sds, -1.0, 0.0, 0.0)
     smooth, rim = lattice(p, drift.sds, -1.0, drift.dense.rise_n[0], frame, SMOOTH_STEP, SMOOTH_RIM, drift.smooth, 0)
     log_evidence[0] = sum_of_logs(drift.smooth, smooth, 2) + log(SMOOTH_STEP**2 * frame[3] * frame[4])
     log_evidence[3], dense, rims = _dense(p, drift.dense, frame[0], frame[1])
     _still(p, drift.dense, slab, log_evidence)
-    floor = log_evidence[:4].max() - HOPELESS
+    floor = functions.largest(log_evidence, 4) - HOPELESS
     sparse, unfinished = adaptive(p, drift.sds, frame, slab, drift.rule, TOLERANCE, floor, drift.sparse)
     log_evidence[4] = sum_of_logs(drift.sparse, sparse, 7)
     log_evidence[10], small, rims_small = _dense(p, drift.small, 0.0, 0.0)
-    log_evidence[:5] -= exact
-    log_evidence[10] -= exact
+    for z in (0, 1, 2, 3, 4, 10):
+        log_evidence[z] -= exact
     log_evidence[5], cells, middle = segments.evidence(p, runs)
     log_evidence[6], low, high = offsets.evidence(p, amounts)
     log_evidence[7], m, width = noise.evidence(HALF, p, 0, grids.half, grids.spare, MOST_HALF)
@@ -223,25 +225,16 @@ def draw(rng, counts, order, p, drift, slab, runs, amounts, grids, integration, 
             draw_dense(rng, count, rows, out, p, drift.dense.kappa, drift.dense.by_tau, v)
         elif z == 2:
             draw_sparse(rng, count, rows, out, p, slab)
-        elif z == 3:
-            effective[z] = _draw_dense(rng, count, rows, out, p, drift.dense, integration.dense, v)
+        elif z == 3 or z == 10:
+            dense, end = (drift.dense, integration.dense) if z == 3 else (drift.small, integration.small)
+            effective[z] = draw_drifting_dense(rng, count, rows, out, p, dense, DENSE_STEP, end, v)
         elif z == 4:
             effective[z] = draw_drifting_sparse(
                 rng, count, rows, out, p, drift.sds, integration.frame, slab, drift.sparse, integration.sparse, v
             )
-        elif z == 10:
-            effective[z] = _draw_dense(rng, count, rows, out, p, drift.small, integration.small, v)
         else:
             effective[z] = _draw_others(rng, z, count, rows, p, runs, amounts, grids, integration, v, out)
     return effective
-
-
-@_inner
-def _draw_dense(rng, count, rows, out, p, dense, end, v):
-    """Draw accuracies with a dense residual around a drift; return the effective number of draws."""
-    return draw_drifting_dense(
-        rng, count, rows, out, p, dense.sds, DENSE_STEP, dense.kappa, dense.by_tau, dense.nodes, end, v
-    )
 
 
 @_inner
@@ -251,19 +244,15 @@ def _draw_others(rng, z, count, rows, p, runs, amounts, grids, integration, v, o
         segments.draw(rng, count, rows, out, p, integration.cells, integration.middle, runs)
     elif z == 6:
         offsets.draw(rng, count, rows, out, p, amounts, integration.low, integration.high)
-    elif z == 7:
-        return noise.draw(rng, count, rows, out, HALF, p, grids.half, integration.half[0], integration.half[1], v)
-    elif z == 8:
-        return noise.draw(
-            rng, count, rows, out, ANY, p, grids.any_rate, integration.any_rate[0], integration.any_rate[1], v
-        )
+    elif z == 7 or z == 8:
+        grid, cells = (grids.half, integration.half) if z == 7 else (grids.any_rate, integration.any_rate)
+        return noise.draw(rng, count, rows, out, HALF if z == 7 else ANY, p, grid, cells[0], cells[1], v)
     else:
         for q in range(count):
-            out.accuracy[rows[q]] = p.confidence
-        if z == 9:
-            end = len(p.n) - 1
-            if integration.ends[0] > 0:
-                noise.draw_end(rng, count, rows, out, p, 0, grids.first, integration.ends[0], integration.ends[1], v)
-            if integration.ends[2] > 0:
-                noise.draw_end(rng, count, rows, out, p, end, grids.last, integration.ends[2], integration.ends[3], v)
+            functions.copy(p.confidence, out.accuracy[rows[q]], len(p.n))
+        last, ends = len(p.n) - 1, integration.ends
+        if z == 9 and ends[0] > 0:
+            noise.draw_end(rng, count, rows, out, p, 0, grids.first, ends[0], ends[1], v)
+        if z == 9 and ends[2] > 0:
+            noise.draw_end(rng, count, rows, out, p, last, grids.last, ends[2], ends[3], v)
     return float(count)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bayescal.posterior.shrinkage.compiled.functions import add_exp, expit, inner, search, softplus
+from bayescal.posterior.shrinkage.compiled.functions import add_exp, expit, fill, inner, search, softplus
 
 #: As in the parent package's `segments`, but with fewer quadrature points over tau (SCALES) and fewer points for the
 #: spacing (in `many`).
@@ -101,7 +101,7 @@ def _upper(z):
 def _prior_of_cells(cells, runs):
     """Store the log prior mass of each cell, given that the segment is off."""
     mass, edges = runs.log_prior, runs.edges
-    mass[:cells] = 0.0
+    fill(mass, cells, 0.0)
     for q in range(SCALES):
         tau = runs.largest_scale * ((q + 0.5) / SCALES) ** (1 / runs.shape)
         before = _upper(abs(edges[0]) / tau)
@@ -142,10 +142,11 @@ def evidence(p, runs):
     cells = down + up - 1
     if up < 0 or down + up > len(runs.edges):
         return 0.0, -1, 0
-    runs.edges[down : down + up] = runs.side[:up]
+    for i in range(up):
+        runs.edges[down + i] = runs.side[i]
     _prior_of_cells(cells, runs)
     shifted, edges = runs.shifted, runs.edges
-    shifted[0, :cells] = 0.0
+    fill(shifted[0], cells, 0.0)
     for b in range(bins):
         n, k, origin = p.n[b], p.k[b], _origin(p.logit[b])
         base, clipped = softplus(p.logit[b]), k * (origin - p.logit[b])
@@ -181,7 +182,9 @@ def _forward(bins, runs):
 def _prepare(bins, runs, rates):
     """Store cumulative posterior weights of the rates, and cumulative probabilities of the start given the end."""
     forward, links, backward = runs.forward, runs.links, runs.backward
-    top, total = forward[:, bins].max(), 0.0
+    top, total = -np.inf, 0.0
+    for r in range(len(rates)):
+        top = max(top, forward[r, bins])
     for r in range(len(rates)):
         total += exp(forward[r, bins] - top)
         rates[r] = total
@@ -219,7 +222,8 @@ def draw(rng, count, rows, out, p, cells, middle, runs):
     """Draw segments from the last bin to the first, and their shifts."""
     bins, rates = len(p.n), np.empty(len(runs.changes))
     _prepare(bins, runs, rates)
-    runs.filled[:] = False
+    for end in range(bins + 1):
+        fill(runs.filled[end], bins + 1, False)
     backward, log_slab, logit, confidence = runs.backward, runs.log_slab, p.logit, p.confidence
     accuracy, all_off = out.accuracy, out.off
     log_odds = log(runs.off) - log1p(-runs.off)

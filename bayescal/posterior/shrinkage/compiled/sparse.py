@@ -84,7 +84,7 @@ def _product(p, slab):
     """Log-likelihood of all bins at the centres `slab.eta`, averaged over rho; store `slab.odds` and `slab.product`."""
     n, k, best, rho = p.n, p.k, p.best, slab.rho
     peak, scale, table, product, etas, odds = slab.peak, slab.scale, slab.log_slab, slab.product, slab.eta, slab.odds
-    product[:] = 1.0
+    functions.fill(product, len(rho), 1.0)
     top = 0.0
     for b in range(len(n)):
         eta = etas[b]
@@ -168,7 +168,7 @@ def _first_cells(sds, frame, cells):
         return -1
     for j in range(more - 1):
         for i in range(many - 1):
-            cells[count] = (t[i], t[i + 1], s[j], s[j + 1])
+            cells[count, 0], cells[count, 1], cells[count, 2], cells[count, 3] = t[i], t[i + 1], s[j], s[j + 1]
             count += 1
     return count
 
@@ -215,8 +215,9 @@ def _keep(cell, rule, values, nodes, end):
         for i in range(len(places)):
             width_t, width_s = half_t * weights[i], half_s * weights[j]
             t, s = low_t + half_t * (1 + places[i]), low_s + half_s * (1 + places[j])
-            density = values[i, j]
-            nodes[end] = (t, s, at_t, at_s, width_t, width_s, density, density + log(width_t * width_s))
+            density, node = values[i, j], nodes[end]
+            node[0], node[1], node[2], node[3], node[4], node[5] = t, s, at_t, at_s, width_t, width_s
+            node[6], node[7] = density, density + log(width_t * width_s)
             at_t += width_t
             end += 1
         at_s += half_s * weights[j]
@@ -228,8 +229,10 @@ def _halve(cell, along_t, cells, m):
     """Store the two halves of a cell in rows m and m + 1."""
     low_t, high_t, low_s, high_s = cell
     middle_t, middle_s = (low_t + high_t) / 2, (low_s + high_s) / 2
-    cells[m] = (low_t, middle_t, low_s, high_s) if along_t else (low_t, high_t, low_s, middle_s)
-    cells[m + 1] = (middle_t, high_t, low_s, high_s) if along_t else (low_t, high_t, middle_s, high_s)
+    one, two = cells[m], cells[m + 1]
+    one[0], one[2], two[1], two[3] = low_t, low_s, high_t, high_s
+    one[1], two[0] = (middle_t, middle_t) if along_t else (high_t, low_t)
+    one[3], two[2] = (high_s, low_s) if along_t else (middle_s, middle_s)
 
 
 @inner
@@ -242,7 +245,8 @@ def _relevant(p, sds, frame, cells, count, slab, bounds, least, excess):
     least, m = min(least, top - excess) if excess > 0 else least, 0
     for c in range(count):
         if bounds[c] > least:
-            cells[m], bounds[m] = cells[c], bounds[c]
+            functions.copy(cells[c], cells[m], 4)
+            bounds[m] = bounds[c]
             m += 1
     return m
 
@@ -283,7 +287,8 @@ def adaptive(p, sds, frame, slab, rule, tolerance, floor, nodes):
                 if end < 0:
                     return -1, 1.0
         count = m
-        cells[:count] = halves[:count]
+        for c in range(count):
+            functions.copy(halves[c], cells[c], 4)
     return end, unfinished
 
 
@@ -301,7 +306,10 @@ def _draw_bins(rng, r, drifting, etas, odds, product, out, p, slab):
     """Draw rho, the bins that are off, their tau and their accuracies, given the arrays of `Slab` at one drift."""
     n, k, confidence, accuracy, off = p.n, p.k, p.confidence, out.accuracy, out.off
     rhos, kappas = slab.rho, slab.kappa
-    value, j, reached = rng.random() * product.sum(), 0, product[0]
+    total, j, reached = 0.0, 0, product[0]
+    for share in product:
+        total += share
+    value = rng.random() * total
     while reached <= value and j < len(rhos) - 1:
         j += 1
         reached += product[j]
@@ -340,7 +348,9 @@ def draw_drifting_sparse(rng, count, rows, out, p, sds, frame, slab, nodes, end,
         a = intercept(t, s, frame)
         intercepts[q], slopes[q] = a, s
         weight[q] = exp(log_sparse(p, a, s, slab) + log_prior(a, s, sds) - nodes[i, 6])
-        etas[q], odds[q], products[q] = slab.eta, slab.odds, slab.product
+        functions.copy(slab.eta, etas[q], len(p.n))
+        functions.copy(slab.odds, odds[q], len(p.n))
+        functions.copy(slab.product, products[q], len(slab.rho))
     effective = functions.effective_size(weight, count)
     functions.systematic(rng, weight, count, count, index)
     for q in range(count):
