@@ -118,7 +118,7 @@ def evaluation_of(
         raise ArithmeticError(f"the {model} posterior has draws that are not finite; this is a bug, please report it.")
     return Evaluation(
         counts=counts, posterior=posterior, bin_draws=bin_draws,
-        null_bin_draws=null_bins(counts, draws, rng=for_null, compiled=compiled) if counts.occupied.any() else None,
+        null_bin_draws=partial(null_bins, counts, draws, rng=for_null, compiled=compiled) if counts.occupied.any() else None,
         model=model, bin_draws_seed=seed, dirichlet_seed=for_dirichlet,
         draw_total_bins=None if total is None else partial(total, counts, draws, seed),
     )  # fmt: skip
