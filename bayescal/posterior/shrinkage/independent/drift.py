@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import comb, expit, psi
 
 from bayescal._arrays import Floats, Indices
-from bayescal.posterior.beta_binomial import FARTHEST_LOGIT, log_binomial, log_ratio
+from bayescal.posterior.beta_binomial import FARTHEST_LOGIT, log_best, log_binomial, log_ratio
 from bayescal.stats.sums import logit
 
 LEVERAGE_FLOOR = 1e-4  #: Mean confidences are clipped to this distance from 0 and 1 in x, which the slope multiplies.
@@ -35,7 +35,8 @@ class DriftingBins:
     """Occupied bins, (effective) rows and positives, and the prior of their common drift (intercept a, log slope s).
 
     The drift moves the logit of bin b to the logit of its centre, ``logit[b] + a + (exp(s) - 1) x[b]``; `x` is the
-    logit too, but of confidences that are at least 1e-4 away from 0 and 1. `best_logit` is the logit of k / n.
+    logit too, but of confidences that are at least 1e-4 away from 0 and 1. `best_logit` is the logit of k / n, and
+    `best` the binomial log-likelihood there.
     """
 
     n: Floats
@@ -47,10 +48,12 @@ class DriftingBins:
     logit: Floats = field(init=False)
     x: Floats = field(init=False)
     best_logit: Floats = field(init=False)
+    best: Floats = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "logit", logit(self.confidence))
         object.__setattr__(self, "x", logit(self.confidence, LEVERAGE_FLOOR))
+        object.__setattr__(self, "best", log_best(self.n, self.k))
         # nan_to_num: the logit is infinite if all or no outcomes are positive, and undefined without rows
         with np.errstate(divide="ignore", invalid="ignore"):
             object.__setattr__(self, "best_logit", np.nan_to_num(np.log(self.k) - np.log(self.n - self.k)))
@@ -64,8 +67,11 @@ class DriftingBins:
     def centre(self, a: Floats, s: Floats) -> Floats:
         """Return the logit of the centre h of each bin on a new last axis; h is the confidence at a = s = 0."""
         a, s = np.asarray(a)[..., None], np.asarray(s)[..., None]
-        eta = self.logit + (a + np.expm1(np.minimum(s, LARGEST_LOG_SLOPE)) * self.x)
-        return np.clip(eta, -FARTHEST_LOGIT, FARTHEST_LOGIT)
+        eta = np.expm1(np.minimum(s, LARGEST_LOG_SLOPE)) * self.x
+        eta += a
+        eta += self.logit
+        np.maximum(eta, -FARTHEST_LOGIT, out=eta)
+        return np.minimum(eta, FARTHEST_LOGIT, out=eta)
 
     def log_prior(self, a: Floats, s: Floats) -> Floats:
         """Log prior density of the drift."""
@@ -74,7 +80,7 @@ class DriftingBins:
 
     def log_likelihood(self, eta: Floats, kappa: Any = None) -> Floats:
         """Log-likelihood summed over bins: Beta-binomial if `kappa` is given, otherwise binomial."""
-        each = log_binomial(self.n, self.k, eta)
+        each = log_binomial(self.n, self.k, eta, self.best)
         return (each if kappa is None else each + log_ratio(self.n, self.k, eta, kappa)).sum(axis=-1)
 
 
@@ -146,8 +152,8 @@ def polynomials(bins: DriftingBins, frame: Frame, kappa: Floats | None, radius: 
     at_once = max(AT_ONCE // (len(centre) * terms), 1)
     for start in range(0, len(bins.n), at_once):
         some = np.s_[:, start : start + at_once]
-        n, k = bins.n[some[1], None], bins.k[some[1], None]
-        values = log_binomial(n, k, eta := centre[some][..., None] + reach[some][..., None] * places)
+        n, k, best = bins.n[some[1], None], bins.k[some[1], None], bins.best[some[1], None]
+        values = log_binomial(n, k, eta := centre[some][..., None] + reach[some][..., None] * places, best)
         values = values if kappa is None else values + log_ratio(n, k, eta, kappa[:, None, None])
         along, of_t, of_w = values @ to_coefficients, *(
             _powers(part / reach[some], terms) for part in (reach_t[:, None], by_w[some])
@@ -209,8 +215,10 @@ def _expand(bins: DriftingBins, a: Floats, s: Floats, kappa: Floats | None) -> _
     eta = bins.centre(a, s)
     h, g = expit(eta), expit(-eta)
     n, k = bins.n, bins.k
-    score, info = k * g - (n - k) * h, n * h * g
-    if kappa is not None:
+    info = n * h * g
+    if kappa is None:
+        score = k * g - (n - k) * h
+    else:
         alpha, beta = kappa * h, kappa * g
         score = alpha * g * ((psi(alpha + k) - psi(alpha)) - (psi(beta + (n - k)) - psi(beta)))
         info = info * (kappa + 2) / (kappa + np.maximum(n, 2))

@@ -19,7 +19,7 @@ import numpy as np
 from scipy.special import erf, erfc, expit
 
 from bayescal._arrays import Bools, Floats, Indices
-from bayescal.posterior.beta_binomial import FARTHEST_LOGIT, log_binomial, log_ratio
+from bayescal.posterior.beta_binomial import FARTHEST_LOGIT, log_best, log_binomial, log_ratio
 from bayescal.posterior.shrinkage.independent import drift as drifts
 from bayescal.posterior.shrinkage.independent.drift import DriftingBins, Frame, Nodes, find_modes, lattice
 from bayescal.posterior.shrinkage.prior import SUB_MODELS, ShrinkagePrior
