@@ -26,7 +26,7 @@ HOPELESS = 25.0
 #: Largest move of a centre, in logits, within a disc on which the log-likelihood is evaluated by polynomials, and their
 #: number of terms for small moves; it grows by 2 per logit. The error of the log-likelihood is below 1e-8 where the
 #: density is not negligible.
-FARTHEST_MOVE, FEWEST_TERMS = 4.0, 8
+FARTHEST_MOVE, FEWEST_TERMS = 3.0, 8
 AT_ONCE = 50_000  #: Values of the log-likelihood per batch, so that temporary arrays stay in the cache.
 
 
@@ -155,8 +155,9 @@ def polynomials(bins: DriftingBins, frame: Frame, kappa: Floats | None, radius: 
         n, k, best = bins.n[some[1], None], bins.k[some[1], None], bins.best[some[1], None]
         values = log_binomial(n, k, eta := centre[some][..., None] + reach[some][..., None] * places, best)
         values = values if kappa is None else values + log_ratio(n, k, eta, kappa[:, None, None])
-        along, of_t, of_w = values @ to_coefficients, *(
-            _powers(part / reach[some], terms) for part in (reach_t[:, None], by_w[some])
+        along, of_t, of_w = (
+            values @ to_coefficients,
+            *(_powers(part / reach[some], terms) for part in (reach_t[:, None], by_w[some])),
         )
         for j in range(terms):
             weights = comb(each[j:], j)
@@ -212,6 +213,11 @@ class _Expansion(NamedTuple):
 
 def _expand(bins: DriftingBins, a: Floats, s: Floats, kappa: Floats | None) -> _Expansion:
     """Expand the log posterior at (a, s); the Fisher information is approximate under a dense residual."""
+    at_once = max(AT_ONCE // len(bins.n), 1)
+    if kappa is not None and len(a) > at_once:
+        parts = (slice(start, start + at_once) for start in range(0, len(a), at_once))
+        expansions = [_expand(bins, a[some], s[some], kappa[some]) for some in parts]
+        return _Expansion(*(np.concatenate(values) for values in zip(*expansions, strict=True)))
     eta = bins.centre(a, s)
     h, g = expit(eta), expit(-eta)
     n, k = bins.n, bins.k
@@ -268,7 +274,8 @@ def lattice(
     the weights are included in the masses of the nodes.
     """
     columns, each = frame.take((slice(None), None)), np.arange(len(log_weight))[:, None]
-    smooth = polynomials(bins, frame, kappa, RADIUS + step)
+    widest = RADIUS if kappa is not None else 1.25 * RADIUS  # without residual, discs grow once
+    smooth = polynomials(bins, frame, kappa, widest + step)
     pieces = []
     inner, radius = -1.0, RADIUS
     while True:
@@ -287,7 +294,8 @@ def lattice(
         rim = share[r > radius - 0.5].sum() / share.sum()
         if rim < rim_share or radius > FARTHEST_RADIUS:
             break
-        inner, radius, smooth = radius, 1.25 * radius, None
+        inner, radius = radius, 1.25 * radius
+        smooth = smooth if radius <= widest else None
     heavy = np.nonzero(share > 1e-12 * share.max())
     chosen = frame.take(heavy[0])
     width_t, width_s = step * chosen.sd_t, step * chosen.sd_s
