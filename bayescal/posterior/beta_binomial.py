@@ -69,7 +69,7 @@ def ratio_by_stirling(n: Floats, k: Floats, eta: Floats, kappa: Floats) -> Float
 
 
 def _rising(alpha: Floats, k: Floats, ratio: Floats, n: Floats, kappa: Floats, total: Floats) -> Floats:
-    """Log of Gamma(alpha + k) / (Gamma(alpha) h^k) without the terms in kappa + n; alpha = kappa h and ratio = k / h."""
+    """Log of Gamma(alpha + k) / (Gamma(alpha) h^k) without terms in kappa + n; alpha = kappa h, ratio = k / h."""
     # log((kappa + k / h) / (kappa + n)); the difference, accurate near 0, corrects the rounding error of the quotient
     quotient = (kappa + ratio) / total
     result = (ratio - n) / total

@@ -157,6 +157,9 @@ FIRST_CELL = 3.0
 #: HIDDEN_BY_CHANCE sqrt(n_bins). The bound evaluates every bin at its own best point in the cell, so
 #: chance alone makes it exceed the mass, by an amount that grows as sqrt(n_bins).
 HIDDEN, HIDDEN_BY_CHANCE = 14.0, 2.0
+#: With more than MANY_BINS bins, a cell is halved before its nodes are evaluated if its bound exceeds its area times the
+#: density at its middle by MARGIN more than that.
+MANY_BINS, MARGIN = 200, 10.0
 #: Maximum numbers of rounds of halving, and of cells before halving stops.
 MOST_ROUNDS = 80
 MOST_CELLS = 3000
@@ -192,6 +195,10 @@ class Cells(NamedTuple):
         near = Cells(self.low_t, middle_t, self.low_s, middle_s)
         low_t, low_s = np.where(along_t, middle_t, self.low_t), np.where(along_t, self.low_s, middle_s)
         return _joined([near, Cells(low_t, self.high_t, low_s, self.high_s)])
+
+    def wide(self, frame: Frame) -> Bools:
+        """Return which cells are wider along t than along s, in standard deviations."""
+        return (self.high_t - self.low_t) / frame.sd_t > (self.high_s - self.low_s) / frame.sd_s
 
     @property
     def log_area(self) -> Floats:
@@ -238,6 +245,11 @@ def _refine(
         cells, ceiling = cells.take(relevant), ceiling[relevant]
         if not relevant.any():
             break
+        coarse, fine = _coarse(bins, frame, cells, ceiling - excess, log_likelihood)
+        cells, ceiling = cells.take(fine), ceiling[fine]
+        if not fine.any():
+            cells = coarse
+            continue
         log_density = _log_density(bins, frame, cells, log_likelihood)
         log_mass, error_t, error_s = _assess(log_density, cells)
         total = max(total, np.logaddexp.reduce(log_mass))
@@ -250,9 +262,25 @@ def _refine(
         if not split.all():  # append no empty parts: a non-empty `done` means that there are nodes
             done.append(cells.take(~split))
             densities.append(log_density[~split])
-        wide_t = (cells.high_t - cells.low_t) / frame.sd_t > (cells.high_s - cells.low_s) / frame.sd_s
-        cells = cells.take(split).halved(np.where(hidden, wide_t, error_t > error_s)[split])
+        cells = cells.take(split).halved(np.where(hidden, cells.wide(frame), error_t > error_s)[split])
+        cells = _joined([cells, coarse])
     return _joined(done), np.concatenate(densities), unfinished
+
+
+def _coarse(
+    bins: DriftingBins, frame: Frame, cells: Cells, least: Floats, log_likelihood: LogLikelihood
+) -> tuple[Cells, Bools]:
+    """Halve cells that may hide a mode, by the density at their middle; also return which cells are none of them.
+
+    With few bins, no cell is halved: all nodes of a cell are then fewer evaluations of bins.
+    """
+    fine = np.ones(len(least), bool)
+    if len(bins.n) > MANY_BINS:
+        s = (cells.low_s + cells.high_s) / 2
+        a = frame.intercept((cells.low_t + cells.high_t) / 2, s)
+        fine = log_likelihood(bins.centre(a, s)) + bins.log_prior(a, s) + cells.log_area > least - MARGIN
+    coarse = cells.take(~fine)
+    return coarse.halved(coarse.wide(frame)), fine
 
 
 def _first_cells(bins: DriftingBins, frame: Frame) -> Cells:
