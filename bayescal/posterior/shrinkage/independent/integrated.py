@@ -157,9 +157,9 @@ FIRST_CELL = 3.0
 #: HIDDEN_BY_CHANCE sqrt(n_bins). The bound evaluates every bin at its own best point in the cell, so
 #: chance alone makes it exceed the mass, by an amount that grows as sqrt(n_bins).
 HIDDEN, HIDDEN_BY_CHANCE = 14.0, 2.0
-#: With more than MANY_BINS bins, a cell is halved before its nodes are evaluated if its bound exceeds its area times the
-#: density at its middle by MARGIN more than that.
-MANY_BINS, MARGIN = 200, 10.0
+#: With more than MANY_BINS bins, a cell is judged by its area times the density at its middle before its nodes are
+#: evaluated: it is halved if its bound exceeds that by MARGIN more, and otherwise negligible if FAR below the total.
+MANY_BINS, MARGIN, FAR = 200, 10.0, 100.0
 #: Maximum numbers of rounds of halving, and of cells before halving stops.
 MOST_ROUNDS = 80
 MOST_CELLS = 3000
@@ -245,7 +245,7 @@ def _refine(
         cells, ceiling = cells.take(relevant), ceiling[relevant]
         if not relevant.any():
             break
-        coarse, fine = _coarse(bins, frame, cells, ceiling - excess, log_likelihood)
+        coarse, fine = _coarse(bins, frame, cells, ceiling - excess, total, log_likelihood)
         cells, ceiling = cells.take(fine), ceiling[fine]
         if not fine.any():
             cells = coarse
@@ -268,19 +268,21 @@ def _refine(
 
 
 def _coarse(
-    bins: DriftingBins, frame: Frame, cells: Cells, least: Floats, log_likelihood: LogLikelihood
+    bins: DriftingBins, frame: Frame, cells: Cells, least: Floats, total: float, log_likelihood: LogLikelihood
 ) -> tuple[Cells, Bools]:
-    """Halve cells that may hide a mode, by the density at their middle; also return which cells are none of them.
+    """Halve cells that may hide a mode, by the density at their middle; also return which cells need all their nodes.
 
-    With few bins, no cell is halved: all nodes of a cell are then fewer evaluations of bins.
+    These are neither halved nor negligible. With few bins, all cells need their nodes, which are cheap.
     """
-    fine = np.ones(len(least), bool)
-    if len(bins.n) > MANY_BINS:
-        s = (cells.low_s + cells.high_s) / 2
-        a = frame.intercept((cells.low_t + cells.high_t) / 2, s)
-        fine = log_likelihood(bins.centre(a, s)) + bins.log_prior(a, s) + cells.log_area > least - MARGIN
-    coarse = cells.take(~fine)
-    return coarse.halved(coarse.wide(frame)), fine
+    need = np.ones(len(least), bool)
+    if len(bins.n) <= MANY_BINS:
+        return cells.take(~need), need
+    s = (cells.low_s + cells.high_s) / 2
+    a = frame.intercept((cells.low_t + cells.high_t) / 2, s)
+    log_mass = log_likelihood(bins.centre(a, s)) + bins.log_prior(a, s) + cells.log_area
+    hidden = log_mass < least - MARGIN
+    coarse = cells.take(hidden)
+    return coarse.halved(coarse.wide(frame)), ~hidden & (log_mass > total - FAR)
 
 
 def _first_cells(bins: DriftingBins, frame: Frame) -> Cells:
