@@ -87,12 +87,7 @@ def _stirling(x: Floats) -> Floats:
     """Remainder of Stirling's formula: log Gamma(x) - ((x - 1/2) log x - x + log(2 pi) / 2)."""
     y = 1 / np.maximum(x, 8.0)
     y2 = y * y
-    series = y2 * (-691 / 360360)
-    for coefficient in (1 / 1188, -1 / 1680, 1 / 1260, -1 / 360):
-        series += coefficient
-        series *= y2
-    series += 1 / 12
-    series *= y
+    series = y * (1 / 12 - y2 * (1 / 360 - y2 * (1 / 1260 - y2 * (1 / 1680 - y2 * (1 / 1188 - y2 * 691 / 360360)))))
     small = x < 8.0
     if small.any():
         few = x[small]

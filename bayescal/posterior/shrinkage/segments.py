@@ -214,15 +214,11 @@ class Segments(SubModel):
             if middle == low:
                 continue
             ranges += [(low, middle), (middle, high)]
-            before, after = (
-                shifted[middle] - shifted[low:middle],
-                shifted[middle + 1 : high + 1] - shifted[middle] + prior,
-            )
-            tops = before.max(axis=1), after.max(axis=1, keepdims=True)
-            before -= tops[0][:, None]
-            after -= tops[1]
-            product = np.exp(after, out=after) @ np.exp(before, out=before).T
-            result[middle + 1 : high + 1, low:middle] = np.log(np.maximum(product, LEAST)) + tops[0] + tops[1]
+            before = shifted[middle] - shifted[low:middle]
+            after = shifted[middle + 1 : high + 1] - shifted[middle] + prior
+            top, tops = before.max(axis=1, keepdims=True), after.max(axis=1, keepdims=True)
+            product = np.exp(after - tops) @ np.exp(before - top).T
+            result[middle + 1 : high + 1, low:middle] = np.log(np.maximum(product, LEAST)) + tops + top.T
         return result
 
     @cached_property
@@ -305,9 +301,7 @@ class Segments(SubModel):
         present[pair] = True
         pairs, which = np.flatnonzero(present), (np.cumsum(present) - 1)[pair]
         first, last = pairs // (self._blocks + 1), pairs % (self._blocks + 1)
-        mass = self._shifted[last]
-        mass -= self._shifted[first]
-        mass += self._log_prior
+        mass = self._shifted[last] - self._shifted[first] + self._log_prior
         mass -= mass.max(axis=1, keepdims=True)
         np.cumsum(np.exp(mass, out=mass), axis=1, out=mass)
         mass /= mass[:, -1:].copy()

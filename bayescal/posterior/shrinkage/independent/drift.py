@@ -155,14 +155,11 @@ def polynomials(bins: DriftingBins, frame: Frame, kappa: Floats | None, radius: 
         n, k, best = bins.n[some[1], None], bins.k[some[1], None], bins.best[some[1], None]
         values = log_binomial(n, k, eta := centre[some][..., None] + reach[some][..., None] * places, best)
         values = values if kappa is None else values + log_ratio(n, k, eta, kappa[:, None, None])
-        along, of_t, of_w = (
-            values @ to_coefficients,
-            *(_powers(part / reach[some], terms) for part in (reach_t[:, None], by_w[some])),
-        )
+        along = values @ to_coefficients
+        of_t, of_w = (_powers(part / reach[some], terms) for part in (reach_t[:, None], by_w[some]))
         for j in range(terms):
-            weights = comb(each[j:], j)
             part = np.einsum("fbi,fbi,fb->fi", along[..., j:], of_t[..., : terms - j], of_w[..., j])
-            total[:, : terms - j, j] += part * weights
+            total[:, : terms - j, j] += part * comb(each[j:], j)
     return Polynomials(frame, reach_t, reach_w, total)
 
 
@@ -282,10 +279,8 @@ def lattice(
         v_t, v_s, r = _ring(step, inner, radius)
         t, s = columns.t0 + columns.sd_t * v_t, columns.s0 + columns.sd_s * v_s
         a = columns.intercept(t, s)
-        if smooth is None:
-            density = bins.log_likelihood(bins.centre(a, s), None if kappa is None else kappa[:, None, None])
-        else:
-            density = smooth(each, t, s)
+        of = None if kappa is None else kappa[:, None, None]
+        density = bins.log_likelihood(bins.centre(a, s), of) if smooth is None else smooth(each, t, s)
         density += bins.log_prior(a, s)
         pieces.append((t, s, density, np.broadcast_to(r, t.shape)))
         t, s, density, r = (np.concatenate(parts, axis=1) for parts in zip(*pieces, strict=True))
