@@ -600,7 +600,9 @@ class _DrawnWhenRead:
     def __set__(self, evaluation: Evaluation, value: Any) -> None:
         vars(evaluation)["null_bin_draws"] = value
 
-    def __get__(self, evaluation: Evaluation, kind: type) -> BinDraws | None:
+    def __get__(self, evaluation: Evaluation | None, kind: type) -> BinDraws | None:
+        if evaluation is None:  # the class has no value
+            raise AttributeError("null_bin_draws")
         fields_of = vars(evaluation)
         if callable(fields_of["null_bin_draws"]):
             fields_of["null_bin_draws"] = fields_of["null_bin_draws"]()

@@ -424,5 +424,6 @@ def test_the_null_distribution_is_drawn_when_it_is_read():
     assert evaluation.null_bin_draws is drawn
     np.testing.assert_array_equal(again.null_bin_draws.accuracy, drawn.accuracy)
     assert replace(evaluation, label="b").null_bin_draws is drawn
+    assert not hasattr(bc.Evaluation, "null_bin_draws")
     with pytest.raises(FrozenInstanceError):
         evaluation.null_bin_draws = None
