@@ -27,6 +27,7 @@ HOPELESS = 25.0
 #: number of terms for small moves; it grows by 2 per logit. The error of the log-likelihood is below 1e-8 where the
 #: density is not negligible.
 FARTHEST_MOVE, FEWEST_TERMS = 3.0, 8
+FEW_BINS = 40  #: Below, the likelihood without residual itself is faster than polynomials.
 AT_ONCE = 50_000  #: Values of the log-likelihood per batch, so that temporary arrays stay in the cache.
 
 
@@ -121,11 +122,13 @@ class Polynomials(NamedTuple):
     coefficients: Floats  #: By frame, power of t and power of w: shape (n_frames, n_terms, n_terms).
 
     def __call__(self, index: Indices, t: Floats, s: Floats) -> Floats:
-        """Return the log-likelihood at (t, s) in the frames of an index; arrays broadcast."""
+        """Return the log-likelihood at (t, s), one point or one row of points for each frame of an index."""
         frame = self.frame.take(index)
         by_t = _powers((t - frame.t0) / self.reach_t[index], len(self.coefficients[0]))
         by_w = _powers(np.expm1(s - frame.s0) / self.reach_w[index], len(self.coefficients[0]))
-        return np.einsum("...i,...ij,...j->...", by_t, self.coefficients[index], by_w)
+        if t.ndim == 2:  # rows of points have a frame each
+            return ((by_t @ self.coefficients[index[:, 0]]) * by_w).sum(axis=-1)
+        return np.einsum("pi,pij,pj->p", by_t, self.coefficients[index], by_w)
 
 
 def _powers(values: Floats, count: int) -> Floats:
@@ -272,7 +275,8 @@ def lattice(
     """
     columns, each = frame.take((slice(None), None)), np.arange(len(log_weight))[:, None]
     widest = RADIUS if kappa is not None else 1.25 * RADIUS  # without residual, discs grow once
-    smooth = polynomials(bins, frame, kappa, widest + step)
+    cheap = kappa is None and len(bins.n) < FEW_BINS
+    smooth = None if cheap else polynomials(bins, frame, kappa, widest + step)
     pieces = []
     inner, radius = -1.0, RADIUS
     while True:
