@@ -25,10 +25,7 @@ from bayescal.stats.contract import Counts, require_counts
 from bayescal.stats.ranks import Ranks
 
 #: Functions that make the posterior, by name of the model; their keywords are the options of the model.
-MODELS: dict[str, Callable[..., Posterior]] = {
-    "shrinkage": shrinkage_posterior,
-    "dirichlet": dirichlet_posterior,
-}
+MODELS: dict[str, Callable[..., Posterior]] = {"shrinkage": shrinkage_posterior, "dirichlet": dirichlet_posterior}
 DEFAULT_MODEL = "shrinkage"
 MOST_DRAWN = 100_000_000  #: Maximum of draws times bins: 0.8 GB for each of mass, accuracy and confidence.
 #: Bins of the counts by which mistakes in the arguments are recognised; with so many, no row is sorted for the AUC.
@@ -116,9 +113,9 @@ def evaluation_of(
     bin_draws = posterior.sample(draws, rng=seed)
     if not all(np.isfinite(values).all() for values in (bin_draws.mass, bin_draws.accuracy, bin_draws.confidence)):
         raise ArithmeticError(f"the {model} posterior has draws that are not finite; this is a bug, please report it.")
+    null = partial(null_bins, counts, draws, rng=for_null, compiled=compiled) if counts.occupied.any() else None
     return Evaluation(
-        counts=counts, posterior=posterior, bin_draws=bin_draws,
-        null_bin_draws=null_bins(counts, draws, rng=for_null, compiled=compiled) if counts.occupied.any() else None,
+        counts=counts, posterior=posterior, bin_draws=bin_draws, null_bin_draws=null,  # type: ignore[arg-type]
         model=model, bin_draws_seed=seed, dirichlet_seed=for_dirichlet,
         draw_total_bins=None if total is None else partial(total, counts, draws, seed),
     )  # fmt: skip

@@ -9,16 +9,24 @@ from scipy.special import betainc, expit, gammaln, log_expit, xlog1py, xlogy
 from bayescal._arrays import Floats
 
 DIRECT = 3e5  #: Below this kappa + n, differences of log Gamma are accurate to 1e-9, and fast.
+FEW = 1000  #: So few values are computed in one way, which is accurate for all kappa.
 #: Logits are clipped to this absolute value; beyond it, float64 cannot distinguish the probability from 0 or 1.
 FARTHEST_LOGIT = 300.0
 HALF_LOG_2PI = 0.5 * np.log(2 * np.pi)
 
 
-def log_binomial(n: Floats, k: Floats, eta: Floats) -> Floats:
-    """Binomial log-likelihood of k out of n at the logit `eta`, relative to that at k / n; arrays broadcast."""
+def log_best(n: Floats, k: Floats) -> Floats:
+    """Binomial log-likelihood of k out of n at the share k / n; arrays broadcast."""
     share = np.divide(k, n, out=np.zeros_like(n), where=n > 0)
-    best = xlogy(k, share) + xlog1py(n - k, -share)
-    return k * eta + n * log_expit(-eta) - best
+    return xlogy(k, share) + xlog1py(n - k, -share)
+
+
+def log_binomial(n: Floats, k: Floats, eta: Floats, best: Floats | None = None) -> Floats:
+    """Binomial log-likelihood of k out of n at the logit `eta`, relative to `log_best`; arrays broadcast."""
+    result = log_expit(-eta) * n
+    result += k * eta
+    result -= log_best(n, k) if best is None else best
+    return result
 
 
 def log_ratio(n: Floats, k: Floats, eta: Floats, kappa: Floats) -> Floats:
@@ -27,7 +35,7 @@ def log_ratio(n: Floats, k: Floats, eta: Floats, kappa: Floats) -> Floats:
     Arrays broadcast; kappa may vary along one axis only. The ratio tends to 1 as kappa grows.
     """
     large = kappa + np.max(n) >= DIRECT
-    if large.all():
+    if large.all() or np.broadcast(n, eta, kappa).size <= FEW:
         return ratio_by_stirling(n, k, eta, kappa)
     if not large.any():
         return _ratio_by_gamma(n, k, eta, kappa)
@@ -53,18 +61,26 @@ def _ratio_by_gamma(n: Floats, k: Floats, eta: Floats, kappa: Floats) -> Floats:
 
 def ratio_by_stirling(n: Floats, k: Floats, eta: Floats, kappa: Floats) -> Floats:
     """Use Stirling's formula for each log Gamma; its large terms cancel analytically."""
-    h, g = expit(eta), expit(-eta)
-    log_gammas = _rising(kappa * h, k, h, n, kappa) + _rising(kappa * g, n - k, g, n, kappa)
-    return log_gammas - (0.5 * np.log1p(n / kappa) + _stirling(kappa + n) - _stirling(kappa))
+    h, g, total = expit(eta), expit(-eta), kappa + n
+    log_gammas = _rising(kappa * h, k, k / h, n, kappa, total)
+    log_gammas += _rising(kappa * g, n - k, (n - k) / g, n, kappa, total)
+    log_gammas -= 0.5 * np.log1p(n / kappa) + _stirling(total) - _stirling(kappa)
+    return log_gammas
 
 
-def _rising(alpha: Floats, k: Floats, h: Floats, n: Floats, kappa: Floats) -> Floats:
-    """Log of Gamma(alpha + k) / (Gamma(alpha) h^k) without the terms in kappa + n, where alpha = kappa h."""
+def _rising(alpha: Floats, k: Floats, ratio: Floats, n: Floats, kappa: Floats, total: Floats) -> Floats:
+    """Log of Gamma(alpha + k) / (Gamma(alpha) h^k) without terms in kappa + n; alpha = kappa h, ratio = k / h."""
     # log((kappa + k / h) / (kappa + n)); the difference, accurate near 0, corrects the rounding error of the quotient
-    quotient = (kappa + k / h) / (kappa + n)
-    difference = (k / h - n) / (kappa + n)
-    log_quotient = np.log(quotient) + (difference - (quotient - 1)) * np.minimum(1 / quotient, 2.0)
-    return (alpha + k - 0.5) * log_quotient + _stirling(alpha + k) - _stirling(alpha)
+    quotient = (kappa + ratio) / total
+    result = (ratio - n) / total
+    result -= quotient - 1
+    result *= np.minimum(1 / quotient, 2.0)
+    result += np.log(quotient, out=quotient)
+    end = alpha + k
+    result *= end - 0.5
+    result += _stirling(end)
+    result -= _stirling(alpha)
+    return result
 
 
 def _stirling(x: Floats) -> Floats:

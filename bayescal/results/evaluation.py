@@ -50,7 +50,8 @@ class Evaluation(ModelChecks, _presented.Presented):
     bin_draws : BinDraws
         Draws of the bins. All estimands are computed from these draws, so joint statements are possible.
     null_bin_draws : BinDraws or None
-        Draws of the observed bins if the classifier were exactly calibrated; None if there are no rows.
+        Draws of the observed bins if the classifier were exactly calibrated; None if there are no rows. A function
+        without arguments that returns them is called when they are first read.
     model : str
         Name of the model.
     bin_draws_seed : int
@@ -590,7 +591,22 @@ class Evaluation(ModelChecks, _presented.Presented):
 
 def extended[Kind: Evaluation](kind: type[Kind], evaluation: Evaluation, **more: Any) -> Kind:
     """Make an evaluation of another kind, with further fields, from an evaluation of its counts."""
-    return kind(**{field.name: getattr(evaluation, field.name) for field in fields(evaluation)} | more)
+    return kind(**{field.name: vars(evaluation)[field.name] for field in fields(evaluation)} | more)
+
+
+class _DrawnWhenRead:
+    """A field that may be given as a function without arguments, which is called when the field is first read."""
+
+    def __set__(self, evaluation: Evaluation, value: Any) -> None:
+        vars(evaluation)["null_bin_draws"] = value
+
+    def __get__(self, evaluation: Evaluation | None, kind: type) -> BinDraws | None:
+        if evaluation is None:  # the class has no value
+            raise AttributeError("null_bin_draws")
+        fields_of = vars(evaluation)
+        if callable(fields_of["null_bin_draws"]):
+            fields_of["null_bin_draws"] = fields_of["null_bin_draws"]()
+        return fields_of["null_bin_draws"]
 
 
 def _attribute(estimand: Estimand) -> property:
@@ -604,5 +620,6 @@ def _attribute(estimand: Estimand) -> property:
     return property(draws)
 
 
+Evaluation.null_bin_draws = _DrawnWhenRead()  # type: ignore[assignment]  # mypy knows no field with a descriptor
 for _estimand in registry.registered().values():
     setattr(Evaluation, _estimand.name, _attribute(_estimand))

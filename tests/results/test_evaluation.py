@@ -1,7 +1,9 @@
 """How a result presents itself: as text, HTML, table, data tree and file."""
 
 import json
+import pickle
 import re
+from dataclasses import FrozenInstanceError, replace
 from html import unescape
 from html.parser import HTMLParser
 
@@ -411,3 +413,17 @@ def test_an_estimand_that_raises_for_another_reason_is_not_hidden(monkeypatch):
     with pytest.raises(ValueError, match="out of order") as caught:
         hasattr(ev, "ece")
     assert not isinstance(caught.value, AttributeError)
+
+
+def test_the_null_distribution_is_drawn_when_it_is_read():
+    """An evaluation keeps a function that is called once, also after pickling; a value is kept as it is."""
+    evaluation = bc.evaluate([0, 1, 1, 0, 1], [0.2, 0.7, 0.8, 0.9, 0.4], bins=2, draws=100, rng=1)
+    assert callable(vars(evaluation)["null_bin_draws"])
+    again = pickle.loads(pickle.dumps(evaluation))
+    drawn = evaluation.null_bin_draws
+    assert evaluation.null_bin_draws is drawn
+    np.testing.assert_array_equal(again.null_bin_draws.accuracy, drawn.accuracy)
+    assert replace(evaluation, label="b").null_bin_draws is drawn
+    assert not hasattr(bc.Evaluation, "null_bin_draws")
+    with pytest.raises(FrozenInstanceError):
+        evaluation.null_bin_draws = None

@@ -101,10 +101,20 @@ class LabelNoise:
         return LARGEST * u[:, 0] ** 2, u[:, 1] if self.free_rate else np.full(len(u), 0.5)
 
     def _log_likelihood(self, u: Floats) -> Floats:
-        accuracy = np.clip(self.accuracy(*self._parameters(u)), VALUE_FLOOR, 1 - VALUE_FLOOR)
+        share, rate = self._parameters(u)
+        accuracy = share[:, None] * (rate[:, None] - self.confidence)
+        accuracy += self.confidence
+        np.maximum(accuracy, VALUE_FLOOR, out=accuracy)
+        np.minimum(accuracy, 1 - VALUE_FLOOR, out=accuracy)
+        log_likelihood = np.log(accuracy) @ self.k - self._log_exact
+        np.subtract(1, accuracy, out=accuracy)
+        return log_likelihood + np.log(accuracy, out=accuracy) @ (self.n - self.k)
+
+    @cached_property
+    def _log_exact(self) -> float:
+        """Log-likelihood of exact calibration."""
         stated = np.clip(self.confidence, VALUE_FLOOR, 1 - VALUE_FLOOR)
-        exact = self.k @ np.log(stated) + (self.n - self.k) @ np.log1p(-stated)
-        return np.log(accuracy) @ self.k + np.log1p(-accuracy) @ (self.n - self.k) - exact
+        return float(self.k @ np.log(stated) + (self.n - self.k) @ np.log1p(-stated))
 
     @cached_property
     def _cells(self) -> Cells:

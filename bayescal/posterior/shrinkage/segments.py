@@ -29,6 +29,7 @@ REACH = 9.0  #: Shifts within this many standard deviations of the observed shif
 SCALES = 60  #: Number of quadrature points over the standard deviation tau of a shift.
 #: Maximum number of blocks. With more bins, several neighbouring bins form one block, which is not divided.
 BLOCKS = 128
+LEAST = np.finfo(float).tiny  #: The least product of likelihood ratios, relative to the largest terms of its factors.
 LARGEST_RATE = 0.9  #: Largest probability of a change between two neighbouring blocks.
 
 
@@ -175,32 +176,49 @@ class Segments(SubModel):
         """Log prior mass of each cell of the grid, given that the segment is off."""
         u = (np.arange(SCALES) + 0.5) / SCALES
         tau = self.prior.largest_scale * u ** (1 / self.prior.shape)
-        # differences of upper tails if z > 0, of lower tails otherwise: they do not cancel
-        z = self._edges / tau[:, None]
-        upper = z[:, :-1] > 0
-        mass = np.where(upper, ndtr(-z[:, :-1]) - ndtr(-z[:, 1:]), ndtr(z[:, 1:]) - ndtr(z[:, :-1]))
+        # differences of tails on one side of 0 do not cancel
+        tail = ndtr(-np.abs(self._edges) / tau[:, None])
+        mass = np.abs(np.diff(tail, axis=1)).mean(axis=0)
+        mass[self._middle] = (1 - tail[:, self._middle] - tail[:, self._middle + 1]).mean()
         with np.errstate(divide="ignore"):
-            return np.log(mass.mean(axis=0))
+            return np.log(mass)
 
     @cached_property
     def _shifted(self) -> Floats:
         """Log likelihood ratio of each shift against 0, cumulated over blocks, shape (n_blocks + 1, n_cells)."""
-        eta = self._origin[:, None] + self._middles
         # with h = expit(eta): k log(h/c) + (n - k) log((1 - h)/(1 - c)) = k (eta - logit c) + n log((1 - h)/(1 - c))
-        log_ratio = log_expit(-eta) - log_expit(-self.logit)[:, None]
-        clipped = self.k * (self._origin - self.logit)
-        return self._cumulated(self.n[:, None] * log_ratio + self.k[:, None] * self._middles + clipped[:, None])
+        log_ratio = np.exp(self._origin)[:, None] * np.exp(self._middles)  # the odds of h
+        log_ratio += 1
+        np.log(log_ratio, out=log_ratio)
+        log_ratio += log_expit(-self.logit)[:, None]
+        log_ratio *= -self.n[:, None]
+        log_ratio += self.k[:, None] * self._middles
+        log_ratio += (self.k * (self._origin - self.logit))[:, None]
+        return self._cumulated(log_ratio)
 
     @cached_property
     def _log_slab(self) -> Floats:
-        """Log likelihood ratio of each segment, off against exact, by [end, start]; -inf if end <= start."""
+        """Log likelihood ratio of each segment, off against exact, by [end, start]; -inf if end <= start.
+
+        All segments across an edge, the sums of whose two parts are multiplied, need one product of matrices. A product
+        that underflows belongs to a segment whose parts have far more probability with a shift each.
+        """
+        shifted, prior = self._shifted, self._log_prior
         result = np.full((self._blocks + 1, self._blocks + 1), -np.inf)
-        before = self._shifted - self._log_prior
-        for end in range(1, self._blocks + 1):
-            term = self._shifted[end] - before[:end]
-            top = term.max(axis=1)
-            term -= top[:, None]
-            result[end, :end] = top + np.log(np.exp(term, out=term).sum(axis=1))
+        single, ranges = np.diff(shifted, axis=0) + prior, [(0, self._blocks)]
+        top = single.max(axis=1, keepdims=True)
+        diagonal = np.arange(1, self._blocks + 1), np.arange(self._blocks)
+        result[diagonal] = top[:, 0] + np.log(np.exp(single - top).sum(axis=1))
+        for low, high in ranges:  # a list that grows
+            middle = (low + high) // 2
+            if middle == low:
+                continue
+            ranges += [(low, middle), (middle, high)]
+            before = shifted[middle] - shifted[low:middle]
+            after = shifted[middle + 1 : high + 1] - shifted[middle] + prior
+            top, tops = before.max(axis=1, keepdims=True), after.max(axis=1, keepdims=True)
+            product = np.exp(after - tops) @ np.exp(before - top).T
+            result[middle + 1 : high + 1, low:middle] = np.log(np.maximum(product, LEAST)) + tops + top.T
         return result
 
     @cached_property
@@ -278,11 +296,17 @@ class Segments(SubModel):
 
     def _draw_shifts(self, start: Indices, end: Indices, rng: Generator) -> Floats:
         """Draw shifts of segments that are off: a cell by its posterior mass, then a point within it."""
-        pairs, which = np.unique(start * (self._blocks + 1) + end, return_inverse=True)
+        pair = start * (self._blocks + 1) + end
+        present = np.zeros((self._blocks + 1) ** 2, bool)
+        present[pair] = True
+        pairs, which = np.flatnonzero(present), (np.cumsum(present) - 1)[pair]
         first, last = pairs // (self._blocks + 1), pairs % (self._blocks + 1)
-        term = self._shifted[last] - self._shifted[first] + self._log_prior
-        mass = np.cumsum(np.exp(term - term.max(axis=1, keepdims=True)), axis=1)
-        rows = (mass / mass[:, -1:] + np.arange(len(pairs))[:, None]).ravel()
+        mass = self._shifted[last] - self._shifted[first] + self._log_prior
+        mass -= mass.max(axis=1, keepdims=True)
+        np.cumsum(np.exp(mass, out=mass), axis=1, out=mass)
+        mass /= mass[:, -1:].copy()
+        mass += np.arange(len(pairs))[:, None]
+        rows = mass.ravel()
         cells = len(self._edges) - 1
         place = np.searchsorted(rows, which + rng.random(len(which)), side="right") - which * cells
         cell = np.clip(place, 0, cells - 1)

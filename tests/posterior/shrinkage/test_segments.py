@@ -92,6 +92,25 @@ def test_drawn_segments(enumerated, close_to, mcse):
     assert np.corrcoef(drawn.off[:, 0], drawn.off[:, 1])[0, 1] > 0.1  # neighbours share a segment
 
 
+def test_likelihoods_of_segments_are_sums_over_shifts():
+    """Every segment of 9 bins, also of neighbours with 30 000 rows and opposite shifts, whose product underflows."""
+    n, c = np.array([30000.0, 30000, 5, 0, 80, 200, 3, 40, 1000]), np.linspace(0.1, 0.9, 9)
+    k = np.round(n * np.clip(c + np.array([0.2, -0.15, 0, 0, 0.05, -0.1, 0.1, 0, 0.02]), 0, 1))
+    found = Segments(n, k, logit(c), c)
+    middles, prior = found._middles, np.exp(found._log_prior)
+    h = expit(logit(c)[:, None] + middles)
+    each = (k * np.log(h / c[:, None]).T).T + ((n - k) * np.log((1 - h) / (1 - c[:, None])).T).T
+    for start in range(9):
+        for end in range(start + 1, 10):
+            total = each[start:end].sum(axis=0)
+            expected = total.max() + np.log(prior @ np.exp(total - total.max()))
+            if start == 0 and end > 1:  # far less than the first two bins with a shift each
+                assert found._log_slab[end, 0] < found._log_slab[1, 0] + found._log_slab[end, 1] - 600
+                assert expected < found._log_slab[1, 0] + found._log_slab[end, 1] - 600
+            else:
+                assert found._log_slab[end, start] == pytest.approx(expected, rel=1e-10, abs=1e-8)
+
+
 def test_many_bins_form_blocks(close_to):
     """300 bins are summed by threes: bins of one block are off together; the likelihood remains that of the bins."""
     rng = np.random.default_rng(2)

@@ -59,8 +59,12 @@ def importance_sample(bins: BinLikelihoods, model: IntegratedSubModel, count: in
         by_rho, odds = bins.sparse(eta)
         log_density = np.logaddexp.reduce(by_rho, axis=-1) + bins.drifting.log_prior(a, s)
         return ImportanceSample(a, s, eta, log_density - nodes.log_density, None, by_rho, odds)
-    log_density = bins.log_likelihood(eta, model.residual, nodes.kappa) + bins.drifting.log_prior(a, s)
-    return ImportanceSample(a, s, eta, log_density - nodes.log_density, nodes.kappa)
+    if nodes.polynomials is None or nodes.index is None:
+        log_density = bins.log_likelihood(eta, model.residual, nodes.kappa)
+    else:
+        log_density = nodes.polynomials(nodes.index, t, s)
+    log_weights = log_density + bins.drifting.log_prior(a, s) - nodes.log_density
+    return ImportanceSample(a, s, eta, log_weights, nodes.kappa)
 
 
 def _without_drift(bins: BinLikelihoods, model: IntegratedSubModel, count: int, rng: Generator) -> ImportanceSample:

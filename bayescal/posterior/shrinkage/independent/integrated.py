@@ -21,7 +21,7 @@ from scipy.special import erf, erfc, expit
 from bayescal._arrays import Bools, Floats, Indices
 from bayescal.posterior.beta_binomial import FARTHEST_LOGIT, log_binomial, log_ratio
 from bayescal.posterior.shrinkage.independent import drift as drifts
-from bayescal.posterior.shrinkage.independent.drift import DriftingBins, Frame, Nodes, find_modes, lattice
+from bayescal.posterior.shrinkage.independent.drift import AT_ONCE, DriftingBins, Frame, Nodes, find_modes, lattice
 from bayescal.posterior.shrinkage.prior import SUB_MODELS, ShrinkagePrior
 
 #: Interpolating polynomials: number of neighbouring nodes, their positions, and the matrix from values to coefficients.
@@ -86,7 +86,12 @@ class SlabTable:
     def log_by_tau(self, eta: Floats) -> Floats:
         """Log-likelihood of each bin if it is off, for logits (n_bins, n) and each tau: shape (n_bins, n, n_taus)."""
         n, k, eta = self.n[:, None, None], self.k[:, None, None], eta[:, :, None]
-        return log_binomial(n, k, eta) + log_ratio(n, k, eta, self.rule.kappa)
+        result = np.empty((*eta.shape[:2], len(self.rule.kappa)))
+        at_once = max(AT_ONCE // max(result[:1].size, 1), 1)
+        for start in range(0, len(result), at_once):
+            of = n[some := slice(start, start + at_once)], k[some], eta[some]
+            np.add(log_binomial(*of), log_ratio(*of, self.rule.kappa), out=result[some])
+        return result
 
     @staticmethod
     def polynomials(values: Floats) -> Floats:
@@ -120,10 +125,20 @@ class SlabTable:
 
     def _locate(self, eta: Floats, peak: Floats, scale: Floats) -> tuple[Indices, Floats]:
         """Return the first node of the window around each logit, and the position of the logit within the window."""
-        place = np.arcsinh((eta - peak) / scale) / self.step + self.half
-        place = np.clip(place, WINDOW, 2 * self.half - WINDOW)
+        # np.arcsinh takes twice as long
+        z = (eta - peak) / scale
+        place = np.abs(z)
+        place += np.sqrt(place * place + 1)
+        place = np.copysign(np.log(place, out=place), z, out=place)
+        place /= self.step
+        place += self.half
+        np.maximum(place, WINDOW, out=place)
+        np.minimum(place, 2 * self.half - WINDOW, out=place)
         cell = place.astype(np.intp)
-        return cell - (WINDOW // 2 - 1), place - cell - 0.5
+        place -= cell
+        place -= 0.5
+        cell -= WINDOW // 2 - 1
+        return cell, place
 
 
 #: Log-likelihood summed over bins, as a function of the logits of their centres, (..., n_bins).
@@ -141,13 +156,16 @@ FIRST_CELL = 3.0
 #: HIDDEN_BY_CHANCE sqrt(n_bins). The bound evaluates every bin at its own best point in the cell, so
 #: chance alone makes it exceed the mass, by an amount that grows as sqrt(n_bins).
 HIDDEN, HIDDEN_BY_CHANCE = 14.0, 2.0
+#: With more than MANY_BINS bins, a cell is judged by its area times the density at its middle before its nodes are
+#: evaluated: it is halved if its bound exceeds that by MARGIN more, and otherwise negligible if FAR below the total.
+MANY_BINS, MARGIN, FAR = 200, 10.0, 100.0
 #: Maximum numbers of rounds of halving, and of cells before halving stops.
 MOST_ROUNDS = 80
 MOST_CELLS = 3000
 NEGLIGIBLE = 15.0  #: A tau has no lattice if its approximate log posterior mass is this far below the largest.
-#: Largest step in log tau between lattices of a dense residual; `_sparsest` determines whether a smaller one is needed.
-SMOOTH_STEP = 0.3
-CACHED = 50_000  #: Number of points times bins per batch, so that temporary arrays stay in the cache.
+#: Largest step in log tau between lattices of a dense residual, and the largest relative error of the sum over every
+#: second tau, by `_sparsest`, for which the step is not halved.
+SMOOTH_STEP, ROUGH = 0.3, 0.02
 #: Largest number of bins whose likelihoods are multiplied before taking the log, each divided by the larger of its
 #: values for off and not off; and the exponent of ten below which such a product must not fall.
 BLOCK, LEAST_EXPONENT = 100, -300
@@ -176,6 +194,10 @@ class Cells(NamedTuple):
         near = Cells(self.low_t, middle_t, self.low_s, middle_s)
         low_t, low_s = np.where(along_t, middle_t, self.low_t), np.where(along_t, self.low_s, middle_s)
         return _joined([near, Cells(low_t, self.high_t, low_s, self.high_s)])
+
+    def wide(self, frame: Frame) -> Bools:
+        """Return which cells are wider along t than along s, in standard deviations."""
+        return (self.high_t - self.low_t) / frame.sd_t > (self.high_s - self.low_s) / frame.sd_s
 
     @property
     def log_area(self) -> Floats:
@@ -222,6 +244,11 @@ def _refine(
         cells, ceiling = cells.take(relevant), ceiling[relevant]
         if not relevant.any():
             break
+        coarse, fine = _coarse(bins, frame, cells, ceiling - excess, total if done else -np.inf, log_likelihood)
+        cells, ceiling = cells.take(fine), ceiling[fine]
+        if not fine.any():
+            cells = coarse
+            continue
         log_density = _log_density(bins, frame, cells, log_likelihood)
         log_mass, error_t, error_s = _assess(log_density, cells)
         total = max(total, np.logaddexp.reduce(log_mass))
@@ -234,9 +261,27 @@ def _refine(
         if not split.all():  # append no empty parts: a non-empty `done` means that there are nodes
             done.append(cells.take(~split))
             densities.append(log_density[~split])
-        wide_t = (cells.high_t - cells.low_t) / frame.sd_t > (cells.high_s - cells.low_s) / frame.sd_s
-        cells = cells.take(split).halved(np.where(hidden, wide_t, error_t > error_s)[split])
+        cells = cells.take(split).halved(np.where(hidden, cells.wide(frame), error_t > error_s)[split])
+        cells = _joined([cells, coarse])
     return _joined(done), np.concatenate(densities), unfinished
+
+
+def _coarse(
+    bins: DriftingBins, frame: Frame, cells: Cells, least: Floats, total: float, log_likelihood: LogLikelihood
+) -> tuple[Cells, Bools]:
+    """Halve cells that may hide a mode, by the density at their middle; also return which cells need all their nodes.
+
+    These are neither halved nor negligible. With few bins, all cells need their nodes, which are cheap.
+    """
+    need = np.ones(len(least), bool)
+    if len(bins.n) <= MANY_BINS:
+        return cells.take(~need), need
+    s = (cells.low_s + cells.high_s) / 2
+    a = frame.intercept((cells.low_t + cells.high_t) / 2, s)
+    log_mass = log_likelihood(bins.centre(a, s)) + bins.log_prior(a, s) + cells.log_area
+    hidden = log_mass < least - MARGIN
+    coarse = cells.take(hidden)
+    return coarse.halved(coarse.wide(frame)), ~hidden & (log_mass > total - FAR)
 
 
 def _first_cells(bins: DriftingBins, frame: Frame) -> Cells:
@@ -368,15 +413,20 @@ class BinLikelihoods:
         The likelihood ratio of a bin is the likelihood of its count if it is off, divided by that if it is not. Times
         rho / (1 - rho), it is the posterior odds that the bin is off.
         """
-        at_once = max(CACHED // eta.shape[-1], 1)
-        if eta.ndim != 2 or len(eta) <= at_once:
+        *shape, bins = eta.shape
+        at_once = max(AT_ONCE // bins, 1)
+        if eta.size // bins <= at_once:
             return self._sparse(eta)
-        parts = [self._sparse(eta[start : start + at_once]) for start in range(0, len(eta), at_once)]
-        by_rho, odds = (np.concatenate(each) for each in zip(*parts, strict=True))
-        return by_rho, odds
+        eta = eta.reshape(-1, bins)
+        by_rho, odds = np.empty((len(eta), len(self.prior.rho))), np.empty(eta.shape)
+        for start in range(0, len(eta), at_once):
+            some = slice(start, start + at_once)
+            by_rho[some], odds[some] = self._sparse(eta[some])
+        return by_rho.reshape(*shape, -1), odds.reshape(*shape, bins)
 
     def _sparse(self, eta: Floats) -> tuple[Floats, Floats]:
-        on, off = log_binomial(self.drifting.n, self.drifting.k, eta), self.slab.log_slab(eta)
+        drifting = self.drifting
+        on, off = log_binomial(drifting.n, drifting.k, eta, drifting.best), self.slab.log_slab(eta)
         odds, top = off - on, np.maximum(on, off)
         smaller = np.exp(-np.abs(odds))
         on, off = np.where(odds > 0, smaller, 1.0), np.where(odds > 0, 1.0, smaller)
@@ -453,20 +503,33 @@ def _still(log_likelihood: Floats, kappa: Floats | None = None) -> Nodes:
 
 
 def _dense_nodes(bins: BinLikelihoods) -> tuple[Nodes, float]:
-    """Make one lattice over the drift for every relevant tau of a dense residual."""
+    """Make one lattice over the drift for every relevant tau of a dense residual.
+
+    The rule over tau begins with steps of at most SMOOTH_STEP. The step is halved while the sum over every second tau
+    differs; halving squares the error of the trapezoidal rule, or more.
+    """
     rule = bins.dense_rule
-    frame, height = find_modes(bins.drifting, rule.kappa[:, None], len(rule.kappa))
-    laplace = height + rule.log_weight + np.log(frame.sd_t * frame.sd_s)
-    each = _sparsest(laplace, int(SMOOTH_STEP / bins.dense_step), bins.resolution.tolerance)
-    rule = rule._replace(log_weight=rule.log_weight + np.log(each))
-    live = (laplace > laplace.max() - NEGLIGIBLE) & (np.arange(len(laplace)) % each == 0)
+    step = 2 ** int(np.log2(max(SMOOTH_STEP / bins.dense_step, 1)))
+    frame, laplace = Frame(*np.zeros((5, len(rule.kappa)))), np.full(len(rule.kappa), -np.inf)
+    new = np.arange(0, len(laplace), step)
+    while True:
+        modes, height = find_modes(bins.drifting, rule.kappa[new, None], len(new))
+        laplace[new] = height + rule.log_weight[new] + np.log(modes.sd_t * modes.sd_s)
+        for every, some in zip(frame, modes, strict=True):
+            every[new] = some
+        if step == 1 or _sparsest(laplace[::step], 2, ROUGH) == 2:
+            break
+        new = np.arange(step := step // 2, len(laplace), 2 * step)
+        beside = np.maximum(laplace[new - step], laplace[np.minimum(new + step, len(laplace) - 1)])
+        new = new[beside > laplace.max() - 2 * NEGLIGIBLE]
+    live = laplace > laplace.max() - NEGLIGIBLE
     return lattice(
         bins.drifting,
         frame.take(live),
         step=bins.step * bins.resolution.dense_drift,
         rim_share=4e-6,
         kappa=rule.kappa[live],
-        log_weight=rule.log_weight[live],
+        log_weight=rule.log_weight[live] + np.log(step),
     )
 
 

@@ -169,3 +169,14 @@ def test_lattices_for_fewer_tau_give_the_same_evidence(monkeypatch, simulated):
     every = ShrinkagePosterior(counts, ShrinkagePrior())._sub_models["logistic_dense"]
     assert evidence == pytest.approx(every.log_evidence, abs=1e-4)
     assert 2 * len(np.unique(nodes.kappa)) <= len(np.unique(every.family.integration[1][every.name].nodes.kappa)) + 1
+
+
+def test_many_bins_have_the_cells_of_few_bins(monkeypatch, simulated):
+    """300 bins: cells judged by the density at their middle leave the evidence and the nodes."""
+    counts = simulated(30_000, bins=300, temperature=1.1)
+    found = ShrinkagePosterior(counts, ShrinkagePrior())._sub_models["logistic_sparse"]
+    evidence, nodes = found.log_evidence, found.family.integration[1][found.name].nodes
+    monkeypatch.setattr(integrated, "MANY_BINS", 1000)
+    every = ShrinkagePosterior(counts, ShrinkagePrior())._sub_models["logistic_sparse"]
+    assert evidence == pytest.approx(every.log_evidence, abs=1e-5)
+    assert len(nodes.t) == pytest.approx(len(every.family.integration[1][every.name].nodes.t), rel=0.1)
