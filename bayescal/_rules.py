@@ -13,6 +13,7 @@ import numpy as np
 
 from bayescal._arrays import Array
 from bayescal._invalid import DOES_NOT, InvalidRows, invalid
+from bayescal._texts import text_of
 
 #: A float overshoot of [0, 1] up to this size is rounding (float32 softmax) and is clipped with a warning.
 OVERSHOOT = 1e-6
@@ -54,9 +55,7 @@ COMPLETE = Rule(
 #: The same for outcomes, and arguments that hold them.
 OBSERVED = replace(
     COMPLETE,
-    hint="Rows are never dropped for you. Without these, results are unbiased only if known and missing outcomes have "
-    "the same scores, and equal rates at equal scores; otherwise use `bayescal.labels.partly_observed(missing=...)`, "
-    "or `bayescal.labels.judged(judge=...)` if a judge labelled the others.",
+    hint=text_of("missing rows are not dropped"),
 )
 OUTCOMES = ("y_true", "outcome", "label")
 FINITE = Rule("must be finite", np.isfinite)

@@ -12,19 +12,14 @@ from typing import Annotated, Any
 
 import typer
 
+from bayescal._texts import read_texts
+
 #: Panels of the help pages.
 COLUMNS, QUESTION, MODEL, OUTPUT = "Columns of FILE", "Question", "Model", "Output"
 LOGS = "Logs of language models"
 GOAL, REQUIREMENT = "Goal", "Requirement"
 
-
-def help_texts(module: str) -> dict[str, str]:
-    """Return the help texts of the options of a module, by name, from the text file beside it."""
-    lines = Path(module).with_suffix(".txt").read_text(encoding="utf-8").splitlines()
-    return dict(line.split(": ", 1) for line in lines if not line.startswith("#"))  # type: ignore[misc]  # two parts
-
-
-HELP = help_texts(__file__)
+HELP = read_texts(Path(__file__).with_suffix(".txt"))
 
 
 @dataclass(frozen=True)

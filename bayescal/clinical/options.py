@@ -4,9 +4,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
+from bayescal._texts import read_texts
 from bayescal.cli import options as cli
 
-HELP = cli.help_texts(__file__)
+HELP = read_texts(Path(__file__).with_suffix(".txt"))
 
 ClinicalFiles = Annotated[
     list[Path], cli.argument(f"{cli.FILE} Several files hold one model each; --key matches their rows.")

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bayescal import _render
+from bayescal._texts import text_of
 from bayescal.decisions.thresholds import TREAT_ALL, UNNAMED
 from bayescal.decisions.words import FEW_ROWS_PER_SIDE, of_draws
 
@@ -42,15 +43,9 @@ KEY = (
 )
 DASH = "-: too few rows to state a probability."  #: What a dash in the table means.
 #: Remark on models that share rows.
-SHARED = (
-    "All models predict for the same rows: judge them by intervals of their differences, as from `compare` and "
-    "`net_benefit.difference`, not by whether the intervals above overlap."
-)
+SHARED = text_of("models of the same rows")
 #: Remark on a table without net benefit.
-NO_THRESHOLDS = (
-    "No net benefit: it needs `thresholds=`, the risks at which you would start to treat, as in "
-    "`thresholds=[0.1, 0.2]`."
-)
+NO_THRESHOLDS = text_of("no thresholds")
 
 
 def of_events(n_events: int, share: float, *, weighted: bool) -> str:

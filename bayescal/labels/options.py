@@ -5,9 +5,10 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
+from bayescal._texts import read_texts
 from bayescal.cli import options as cli
 
-HELP = cli.help_texts(__file__)
+HELP = read_texts(Path(__file__).with_suffix(".txt"))
 
 JudgedFile = Annotated[Path, cli.argument(cli.FILE)]
 #: Options of other commands, which are refused in words.

@@ -12,6 +12,7 @@ from bayescal import _checks
 from bayescal._arrays import Bools, Classes, Floats
 from bayescal._invalid import quoted
 from bayescal._meant import public
+from bayescal._texts import text_of
 from bayescal.analyses.one import DEFAULT_MODEL, count_rows, evaluate_one, evaluation_of
 from bayescal.data.columns import allowed_weights, scale_free, weight_column
 from bayescal.data.frames import same_rows, with_missing
@@ -250,15 +251,9 @@ def _require_assumption(missing: str, **options: Any) -> None:
         if value is not None and belongs[name] != missing:
             raise TypeError(f"`{name}=` is an option of `missing={belongs[name]!r}`, not of `missing={missing!r}`.")
     if missing == COVARIATES and options["weights"] is None:
-        raise TypeError(
-            "`missing='covariates'` needs `weights=`, 1 / P(outcome known | covariates) of each row; for example from "
-            "a logistic regression of `~np.isnan(y_true)` on the covariates."
-        )
+        raise TypeError(text_of("weights of known outcomes"))
     if missing == NOT_AT_RANDOM and (options["odds_ratio"] is None) == (options["prior_sd"] is None):
-        raise TypeError(
-            "`missing='not_at_random'` needs either `odds_ratio=`, such as 2 for all values between 1/2 and 2, or "
-            "`prior_sd=`, the standard deviation of the log odds ratio, such as 0.7."
-        )
+        raise TypeError(text_of("odds ratio of missing outcomes"))
 
 
 def _ratios(odds_ratio: Any, prior_sd: Any) -> Floats:

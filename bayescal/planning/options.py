@@ -1,10 +1,12 @@
 """Options of ``bayescal plan-validation``."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
+from bayescal._texts import read_texts
 from bayescal.cli import options as cli
 
-HELP = cli.help_texts(__file__)
+HELP = read_texts(Path(__file__).with_suffix(".txt"))
 
 NUMBERS, FORM = "Published numbers", "NUMBER or MEAN,LOW,HIGH"
 

@@ -32,6 +32,7 @@ import numpy as np
 
 from bayescal._invalid import quoted
 from bayescal._meant import attributes, public
+from bayescal._texts import text_of
 from bayescal.evaluate import evaluate
 from bayescal.results.evaluation import Evaluation
 
@@ -242,10 +243,7 @@ def _of_logarithms(gold: Any, values: Any) -> Row | str:
         return CHOICES
     top = logs.max()
     if not -np.inf < top <= 0:  # also if one is NaN
-        return (
-            "log-likelihoods that are at most 0, with one that is finite; `items` may also hold probabilities that sum "
-            "to 1"
-        )
+        return text_of("log-likelihoods of choices")
     likelihoods = np.exp(logs - top)
     return _of_choices(gold, likelihoods / likelihoods.sum())
 

@@ -8,6 +8,7 @@ import numpy as np
 from bayescal import _checks, _presented, _render
 from bayescal._arrays import Floats
 from bayescal._meant import public
+from bayescal._texts import text_of
 from bayescal.draws import Draws
 from bayescal.estimands.regret import FEWEST_ROWS_PER_SIDE, rows_per_side
 from bayescal.results import wording
@@ -134,7 +135,4 @@ def remarks_on(counts: Counts) -> tuple[str, ...]:
 
 
 #: Meaning of the columns of the table.
-KEY = (
-    "regret: expected loss per row of decisions at the threshold because of miscalibration, t for a false positive and "
-    "1 - t for a false negative; P(largest): probability to have the largest regret. Intervals are pointwise."
-)
+KEY = text_of("columns of regret")

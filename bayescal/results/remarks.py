@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from bayescal import _render
+from bayescal._texts import text_of
 from bayescal.data.reading import Reading, reading_of
 from bayescal.estimands.area_under_roc import auc_grid_error, grid_of
 from bayescal.estimands.errors import SHARE_OF_E90, e90_bins
@@ -88,10 +89,7 @@ def _certain(counts: BinnedCounts) -> str | None:
     wrong, both = error / weight, (counts.weight.sum(axis=1) > 0).all()
     if error - float(counts.losses.squares.sum()) <= CERTAIN_SPREAD * weight:
         if wrong > OUTCOMES_SHARE or not (both or counts.target == "top-label"):
-            return (
-                "All probabilities are exactly 0 or 1. If they are hard predictions, pass the probabilities from which "
-                "they were made."
-            )
+            return text_of("hard predictions")
         n = counts.n_rows
         equal = f"{n - round(error)} of {n}" if not counts.weighted else f"{_render.percent(1 - wrong)} of the"
         if counts.target == "top-label":

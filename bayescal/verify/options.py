@@ -6,9 +6,10 @@ from typing import Annotated
 
 import typer
 
+from bayescal._texts import read_texts
 from bayescal.cli import options as cli
 
-HELP = cli.help_texts(__file__)
+HELP = read_texts(Path(__file__).with_suffix(".txt"))
 
 #: Panels of the help page.
 STUDY = "With --coverage: all combinations of size, population and curve"

@@ -1,0 +1,20 @@
+"""Texts that stand in files: long messages, remarks and notes of results, and the help texts of options."""
+
+from functools import cache
+from pathlib import Path
+
+
+def read_texts(file: Path) -> dict[str, str]:
+    """Return the texts of a file by their keys; a line holds a key, a colon and a text, or begins with ``#``."""
+    lines = file.read_text(encoding="utf-8").splitlines()
+    return dict(line.split(": ", 1) for line in lines if not line.startswith("#"))  # type: ignore[misc]  # two parts
+
+
+@cache
+def _texts() -> dict[str, str]:
+    return read_texts(Path(__file__).with_suffix(".txt"))
+
+
+def text_of(key: str) -> str:
+    """Return a message, remark or note of ``_texts.txt``."""
+    return _texts()[key]
