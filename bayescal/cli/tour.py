@@ -4,6 +4,8 @@ import shlex
 import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
+from string import Template
 from typing import Any
 
 from bayescal._arrays import Console
@@ -20,22 +22,6 @@ from bayescal.results.evaluation import Evaluation
 SEED = 1
 #: Names of the classifiers by their names in the data set.
 SHOWN = {"naive_bayes": "Naive Bayes", "random_forest": "Random forest"}
-YOUR_OWN_PYTHON = """\
-import bayescal as bc
-ev = bc.evaluate(y_true, y_prob)     # labels, and one column or one per class
-print(ev); bc.plot_reliability(ev)
-print(bc.compare(y_true, {"old": y_prob, "new": y_prob_new}))    # on the same rows
-"""
-YOUR_OWN_SHELL = """\
-bayescal report FILE --label COLUMN --prob COLUMN --plot OUT.png
-bayescal report FILE --label COLUMN --prob-prefix PREFIX --plot OUT.png
-bayescal compare FILE --label COLUMN --prob COLUMN --prob COLUMN
-"""
-YOUR_OWN_LOGS = """\
-bayescal report FOLDER --format lm-eval
-bayescal compare FOLDER FOLDER_OF_ANOTHER_MODEL --format lm-eval
-bayescal report FOLDER --format inspect --abstain drop
-"""
 
 
 @dataclass(frozen=True)
@@ -100,18 +86,14 @@ def _direction(evaluation: Evaluation) -> str:
 
 def _your_own(screen: "Console") -> None:
     screen.rule("The same for your own predictions", align="left")
-    file = shlex.quote(str(path("digits")))
     both = " ".join(f"--prob-prefix {shlex.quote(f'{name}={model}_')}" for model, name in SHOWN.items())
-    for title, code in (
-        ("In Python", YOUR_OWN_PYTHON),
-        ("In the shell (Parquet, CSV, TSV or JSON lines)", YOUR_OWN_SHELL),
-        ("In the shell, for logs of language models", YOUR_OWN_LOGS),
-        (
-            "In the shell, for these two classifiers",
-            f"bayescal report {file} --label label --prob-prefix naive_bayes_\n"
-            f"bayescal compare {file} --label label {both}",
-        ),
-    ):
+    for title, code in your_own(file=shlex.quote(str(path("digits"))), both=both):
         screen.print(f"\n{title}:\n")
         screen.print(textwrap.indent(code.rstrip(), "    "), style="bold", soft_wrap=True)
     screen.print("\nAll options: bayescal report --help, bayescal compare --help\n")
+
+
+def your_own(**places: str) -> list[list[str]]:
+    """Return titles and code for predictions of the reader, from ``tour.txt``, with the places of files filled in."""
+    text = Template(Path(__file__).with_suffix(".txt").read_text(encoding="utf-8")).safe_substitute(places)
+    return [part.split("\n", 1) for part in text.split("\n\n")]
