@@ -121,11 +121,7 @@ def scale_hint(low: float, high: float, logits: str = LOGITS, logarithms: str = 
 def divide_hint(name: str | None, deviation: float) -> str:
     """Say how far sums of rows are from 1 at most, and how to divide by them; no call for columns of a data frame."""
     call = "" if name is None else f": `{name} / {name}.sum(axis=1, keepdims=True)`"
-    return (
-        f"The largest deviation is {deviation:.3g}. If a row holds the probabilities of all classes, divide it by its "
-        f"sum{call}. Probabilities of events that do not exclude each other "
-        "are evaluated one column at a time."
-    )
+    return text_of("rows of probabilities do not sum to 1", deviation=deviation, call=call)
 
 
 #: Labels that mark rows to be left out: of programs for text and for images, and of tables.

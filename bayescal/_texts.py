@@ -2,6 +2,7 @@
 
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 
 def read_texts(file: Path) -> dict[str, str]:
@@ -15,6 +16,6 @@ def _texts() -> dict[str, str]:
     return read_texts(Path(__file__).with_suffix(".txt"))
 
 
-def text_of(key: str) -> str:
-    """Return a message, remark or note of ``_texts.txt``."""
-    return _texts()[key]
+def text_of(key: str, **values: Any) -> str:
+    """Return a message, remark or note of ``_texts.txt``; with values, they take the places of their names in it."""
+    return _texts()[key].format(**values) if values else _texts()[key]

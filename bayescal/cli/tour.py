@@ -9,6 +9,7 @@ from string import Template
 from typing import Any
 
 from bayescal._arrays import Console
+from bayescal._texts import text_of
 from bayescal.analyses.compare import compare
 from bayescal.cli.command import Result, show_sheet
 from bayescal.cli.comparison import difference_sheet
@@ -39,11 +40,7 @@ class Tour(Result):
         """Print the evaluations, the comparison, and commands for other predictions."""
         n_rows = next(iter(self.evaluations.values())).counts.n_rows
         screen.print()
-        screen.print(
-            f"Two classifiers have named the digit in {n_rows} handwritten images, each time with a confidence. Are "
-            "answers with 90 % confidence right 90 times out of 100? The Expected Calibration Error (ECE) is the "
-            "average absolute difference between confidence and accuracy."
-        )
+        screen.print(text_of("demonstration", n_rows=n_rows))
         for name, evaluation in self.evaluations.items():
             screen.print()
             screen.rule(name, align="left")

@@ -220,11 +220,7 @@ def remarks_of(counts: ThresholdCounts, prevalence: float | None = None) -> tupl
             texts.append(f"{of_rows} outcome {outcome}: that part of the net benefit depends on the prior.")
     rule = f"fewer than {FEW_ROWS_PER_SIDE}{clusters}, or fewer than {FEW_EXPECTED_ROWS:g}"
     if few["reach"]:
-        texts.append(
-            f"Too few rows reach the threshold at {'; '.join(few['reach'])}: {rule} rows without event would be "
-            "expected if their risk were the threshold. Whether the model is better than treating none depends on the "
-            "prior there, as do mean and interval; compare the observed value."
-        )
+        texts.append(text_of("few rows reach a threshold", thresholds="; ".join(few["reach"]), rule=rule))
     if few["below"]:
         texts.append(
             f"Too few rows lie below the threshold at {'; '.join(few['below'])}: {rule} events would be expected if "

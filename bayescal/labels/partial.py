@@ -218,9 +218,9 @@ class PartlyObservedRows:
         counts = TargetCounts.from_confidences(source, rows.confidence, rows.reading)
         if counts.uncovered > MOST_WITHOUT_SOURCE:
             raise ValueError(
-                f"`y_true` must have outcomes at the scores of most rows; {100 * counts.uncovered:.3g} % of the rows "
-                f"are in bins without a known outcome, and at most {100 * MOST_WITHOUT_SOURCE:g} % are allowed. Use "
-                "fewer bins, or learn outcomes there."
+                text_of(
+                    "scores without known outcomes", share=100 * counts.uncovered, allowed=100 * MOST_WITHOUT_SOURCE
+                )
             )
         return counts, alone
 
@@ -235,11 +235,7 @@ def _weight(weights: Any, known: Bools) -> Floats:
     allowed_weights(weight)
     used = weight[known]
     if used.max() <= 1 < used.sum() * (1 - 1e-9) and used.min() < used.max():
-        raise ValueError(
-            f"`weights` must be 1 / P(outcome known | covariates), which is at least 1; the largest is "
-            f"{used.max():.3g}. Pass `1 / weights` if they are the probabilities, and weights whose sum is 1 or whose "
-            "mean is 1 if they were divided by a number."
-        )
+        raise ValueError(text_of("weights below 1", largest=used.max()))
     return scale_free(weight)
 
 

@@ -305,11 +305,7 @@ class Evidence(OfWindows):
                 "An alarm is evidence against exact calibration; it does not state the size of the error. For the size "
                 f"after the alarm, use `monitor.confidence_sequence(start={start})`."
             )
-        return (
-            "An alarm is evidence of a change; it does not state its size. For the size, use "
-            "`monitor.change(baseline=..., now=...)`. A confidence sequence over all windows is not valid after a "
-            f"change; begin one after the alarm, with `monitor.confidence_sequence(start={start})`."
-        )
+        return text_of("size of a change", start=start)
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
         """Return the sentence, table and remarks that printing shows, as data; with `whole`, all rows."""

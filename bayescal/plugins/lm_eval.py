@@ -112,9 +112,7 @@ def process_results(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str,
     choices = {key: number for key in GOLD if (number := _number(doc.get(key), len(logs))) is not None}
     if len(set(choices.values())) != 1:
         raise ValueError(
-            f"one of {', '.join(GOLD)} must hold the number of the right choice, from 0 to {len(logs) - 1}, or its "
-            f"letter; the keys of the document are {quoted(list(doc))}. Write a function that returns "
-            "`bayescal.plugins.lm_eval.calibration(gold, log_likelihoods)`."
+            text_of("no number of the right choice", keys=", ".join(GOLD), last=len(logs) - 1, found=quoted(list(doc)))
         )
     return calibration(next(iter(choices.values())), logs)
 

@@ -347,11 +347,7 @@ def _predicted(estimator: Any, features: Any) -> tuple[Array, list[Any]]:
     except AttributeError as problem:
         if isinstance(problem, ValueError):  # scikit-learn's NotFittedError is both
             raise
-        raise TypeError(
-            f"`estimator` has no `predict_proba` ({kind}). For a classifier with a decision function, "
-            "scikit-learn's `CalibratedClassifierCV(estimator)` computes probabilities; if you have probabilities "
-            "already, use `from_predictions`."
-        ) from problem
+        raise TypeError(text_of("estimator without probabilities", kind=kind)) from problem
     predicted = predict(features)  # first, since an estimator that is not fitted says so here
     classes = getattr(estimator, "classes_", None)
     if classes is None:
@@ -389,11 +385,7 @@ def _outcomes(y_true: Any, pos_label: Any) -> tuple[Array, Any]:
     if len(occurring) > 2 and labels.dtype.kind == "f" and ((labels > 0) & (labels < 1)).any():
         raise ValueError(text_of("labels are fractions"))
     if len(occurring) > 2:
-        raise ValueError(
-            f"`y_true` must have at most two labels if `y_prob` is one column; it has {len(occurring)}, such as "
-            f"{quoted(occurring[:3])}. For one class against all others, pass `y_true == label`; for all classes, pass "
-            "the matrix of probabilities."
-        )
+        raise ValueError(text_of("more than two labels to display", number=len(occurring), such=quoted(occurring[:3])))
     pair = next((p for p in PAIRS if set(occurring) <= set(p) and (pos_label is None or pos_label in p)), None)
     if pos_label is None and pair is None:
         raise ValueError(

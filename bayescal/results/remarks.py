@@ -195,11 +195,7 @@ def _saturated(counts: Counts) -> str | None:
     near = np.minimum(mean, 1 - mean) < NEAR_CERTAINTY
     if counts.share[occupied][near].sum() < SATURATED_SHARE - ROUNDING:
         return None
-    return (
-        f"At least {100 * SATURATED_SHARE:g} % of the rows are in bins whose mean confidence is within "
-        f"{NEAR_CERTAINTY:g} of 0 or 1. If few predictions in these bins are wrong, the interval depends on the prior "
-        "of their error rate."
-    )
+    return text_of("saturated bins", share=100 * SATURATED_SHARE, distance=NEAR_CERTAINTY)
 
 
 def _many_bins(counts: Counts) -> str | None:
@@ -245,11 +241,7 @@ def hidden_errors(counts: Counts) -> str | None:
         return None
     low, high = (counts.bins.edges[at + side] for side in (0, 1))
     equal_mass = "bins of equal mass (`binning='equal-mass'`), " * (counts.bins.kind == "equal-width")
-    return (
-        f"At least half of the rows, with different probabilities, are in the bin from {low:.3g} to {high:.3g}. The "
-        "ECE and the probability of exact calibration concern only the mean of a bin: errors that cancel inside this "
-        f"bin may be as large as the ECE. Try {equal_mass}more bins, or `calibration_curve`."
-    )
+    return text_of("most rows in one bin", low=low, high=high, advice=equal_mass)
 
 
 def rare_error(counts: Counts) -> str | None:

@@ -276,9 +276,7 @@ def require_followed(counts: HorizonCounts) -> HorizonCounts:
         )
     if share > MOST_NOT_FOLLOWED:
         warnings.warn(
-            f"{_render.percent(share)} of the rows are in bins that end with a censored row before the horizon "
-            f"{counts.horizon:g}: their calibration is taken from the other bins and the prior. Use an earlier "
-            "horizon.",
+            text_of("bins that end with a censored row", share=_render.percent(share), horizon=counts.horizon),
             NotFollowedWarning,
             skip_file_prefixes=_checks.PACKAGE,
         )
