@@ -1,72 +1,26 @@
-"""Descriptions of parameters that many public functions share, and usual imports of examples.
+"""Descriptions of parameters that many public functions share (``_described.txt``), and usual imports of examples.
 
 `public` completes the docstring of each function, class and method, which `help` and the reference show.
 """
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from inspect import CO_VARARGS, CO_VARKEYWORDS, cleandoc
+from pathlib import Path
 from types import FunctionType
 
 REQUIRED = object()
 
-#: Descriptions by the name and the default of a parameter, or for ``**options`` by the name of the function.
-SHARED: dict[tuple[str, object], str] = {
-    ("prob", 0.95): "prob : float, default 0.95\n"
-    "    Probability of the (equal-tailed) intervals, in (0, 1); others raise a ValueError.",
-    ("estimand", "ece"): 'estimand : str, Estimand or callable, default "ece"\n'
-    "    The quantity: its name, its record, or a function of draws of the bins.",
-    ("estimand", None): "estimand : str, Estimand or callable, optional\n"
-    "    The quantity: its name, its record, or a function of draws of the bins; by default the ECE.",
-    ("rope", 0.01): "rope : float, default 0.01\n"
-    "    Half-width of the region of practical equivalence, in units of the estimand; see `bayescal.compare`.",
-    ("bins", 15): "bins : int, array-like or Bins, default 15\n"
-    "    Number of equal-width bins, or edges that increase from 0 to 1.",
-    ("target", "confidence"): 'target : str, default "confidence"\n'
-    "    Meaning of outcome and confidence; see `evaluate`.",
-    ("progress", False): "progress : bool, default False\n    Whether to show a progress bar.",
-    ("step", 0.05): "step : float, default 0.05\n    Width of the cells on the logit scale, in [0.001, 1].",
-    ("draws", 4000): "draws : int, default 4000\n    Number of independent posterior draws, at least 2.",
-    ("n_draws", 4000): "n_draws : int, default 4000\n    Number of draws, at least 1.",
-    ("rng", None): "rng : None, int, SeedSequence or Generator\n"
-    "    Seed or generator, as for `numpy.random.default_rng`.",
-    ("weights", None): "weights : array-like of float, shape (n_rows,), optional\n"
-    "    Importance weights >= 0. The effective number of rows is that of Kish, (sum w)^2 / sum w^2.",
-    ("ax", None): "ax : matplotlib Axes, optional\n    Where to draw. By default on a new pyplot figure.",
-    ("y_true", REQUIRED): "y_true : array-like, shape (n_rows,)\n    Labels, as for `bayescal.evaluate`.",
-    ("y_prob", REQUIRED): "y_prob : array-like of float, shape (n_rows,) or (n_rows, n_classes)\n"
-    "    Probabilities, as for `bayescal.evaluate`.",
-    ("target", None): 'target : {"event", "top-label", "classwise", "confidence"}, optional\n'
-    "    The outcome whose frequency is compared with the stated probability; see `bayescal.evaluate`.",
-    ("binning", "equal-width"): 'binning : {"equal-width", "equal-mass", "equal-effective-mass", "values"}, default '
-    '"equal-width"\n    How the edges are chosen if `bins` is a number; see `bayescal.evaluate`.',
-    ("model", "shrinkage"): 'model : {"shrinkage", "dirichlet"}, default "shrinkage"\n'
-    "    The posterior; see `bayescal.evaluate`.",
-    ("cluster", None): "cluster : array-like, shape (n_rows,), or data frame of several columns, optional\n"
-    "    Cluster of each row. Rows of one cluster may depend on each other; by default all rows are independent.",
-    ("classes", None): "classes : sequence, optional\n"
-    "    Labels in the order of the columns; for ``event``, the labels of outcomes 0 and 1. By default the names of\n"
-    "    the columns of a data frame, otherwise 0..K-1.",
-    ("logits", False): "logits : bool, default False\n    Whether probabilities are stated as logits.",
-    ("color", None): "color : matplotlib color, optional\n"
-    "    Colour of estimates and intervals. The default colour is lighter on a dark background.",
-    **{
-        (f"{side}_color", None): f"{side}_color : matplotlib color, optional\n    Colour of the {part}diagonal; the "
-        "default colour is lighter on a dark background."
-        for side, part in {"reference": "", "above": "side above the ", "below": "side below the "}.items()
-    },
-    ("risk", REQUIRED): "risk : float\n"
-    "    Largest share of wrong ones among the kept predictions, strictly between 0 and 1.",
-    ("path", REQUIRED): "path : str or Path\n"
-    "    The file. Its content decides its format; text may be compressed with gzip.",
-    ("bin_draws", REQUIRED): "bin_draws : BinDraws\n    Draws of the bins.",
-    ("progress", None): "progress : bool, optional\n    Whether to show a progress bar; see `bayescal.evaluate`.",
-    **{
-        ("options", name): "**options\n    Options of the model, as for `bayescal.evaluate`."
-        for name in ("compare_counts", "covariate", "evaluate", "evaluate_counts", "label", "label_counts", "top_k")
-    },
-    ("options", "summary"): '**options\n    Passed to `arviz.summary`, as in ``kind="stats"``.',
-}
+
+@cache
+def _shared_texts() -> dict[str, str]:
+    """Read the descriptions, by name and default of a parameter, or for ``**options`` by the name of the function."""
+    parts = Path(__file__).with_suffix(".txt").read_text(encoding="utf-8").rstrip().split("\n\n")
+    by_heads = (part.removeprefix("[").split("]\n", 1) for part in parts)
+    return {head: text for heads, text in by_heads for head in heads.split(", ")}
+
+
 #: What plots return, and the errors of those with a colour; plots are the functions with the parameter `ax`.
 AXES = "\n\nReturns\n-------\nmatplotlib Axes\n    `ax`, or the new one; its ``.figure`` saves the picture."
 PLOT_ERRORS = """\n\nRaises\n------\nTypeError\n    If `{}` is something else, or `ax` is not an Axes.
@@ -138,9 +92,10 @@ def _shared(function: FunctionType) -> Iterator[tuple[str, str | None]]:
     several, keywords = bool(code.co_flags & CO_VARARGS), bool(code.co_flags & CO_VARKEYWORDS)
     plain = code.co_argcount + code.co_kwonlyargcount
     for name in code.co_varnames[names[:1] in (("self",), ("cls",)) : plain]:
-        yield name, SHARED.get((name, known.get(name, REQUIRED)))
+        default = known.get(name, REQUIRED)
+        yield name, _shared_texts().get(name if default is REQUIRED else f"{name}={default!r}")
     for name in code.co_varnames[plain : plain + several + keywords]:
-        yield name, SHARED.get((name, function.__name__))
+        yield name, _shared_texts().get(f"{name} of {function.__name__}")
 
 
 def _names(entry: str) -> list[str]:

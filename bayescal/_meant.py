@@ -25,7 +25,6 @@ from bayescal._synonyms import (
     OPTIONS,
     OTHER_ROWS,
     PLAN,
-    TOPIC_CALLS,
     Meant,
     synonyms,
 )
@@ -85,7 +84,7 @@ def _places(meant: Meant, owners: Collection[str], where: str, result_class: typ
     topic, codes, no_picture = _topic_of(owners), [], synonyms().lists["NO_PICTURE"].split()
     for code in meant.elsewhere.split("` or `") if meant.elsewhere else ():
         base = next((each for each in (EVALUATE, COUNTS, COMPARE, PLAN) if code.startswith(each)), "")
-        of_topic = [each for each in TOPIC_CALLS[topic] if ("Counts." in each) == (base == COUNTS)]
+        of_topic = [each for each in synonyms().topics[topic] if ("Counts." in each) == (base == COUNTS)]
         rest = code.removeprefix(base)
         names = [where] if rest != ")" else []
         names.append(where.removesuffix("_counts"))
@@ -112,7 +111,7 @@ def _places(meant: Meant, owners: Collection[str], where: str, result_class: typ
 
 
 def _topic_of(owners: Collection[str]) -> str:
-    return next((each for each in TOPIC_CALLS if each in owners), "")
+    return next((each for each in synonyms().topics if each in owners), "")
 
 
 def _path(call: str) -> str:
@@ -146,7 +145,7 @@ def made_by(function: Any) -> type:
 def _topic(code: str) -> str:
     """Return the topic of the function with which code begins; empty for the others."""
     folder = _function(code.partition("(")[0]).__module__.split(".")[1]
-    return folder if folder in TOPIC_CALLS else ""
+    return folder if folder in synonyms().topics else ""
 
 
 @functools.cache

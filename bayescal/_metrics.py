@@ -8,6 +8,7 @@ from numbers import Real
 from typing import Any, NamedTuple
 
 from bayescal._invalid import quoted
+from bayescal._texts import text_of
 
 #: Keys of a row that hold the name of its quantity; the other keys of an index are labels.
 NAMING = ("quantity", "statistic", "part")
@@ -41,10 +42,7 @@ def require_options(prob: Any, options: Collection[str], parameters: Collection[
     if "estimands" in options and "estimand" in parameters:
         raise TypeError("`metrics` of this result takes one estimand at a time, as `estimand='ece'`: call it for each.")
     if "prefix" in options:
-        raise TypeError(
-            "`metrics` takes no 'prefix'. Names get one by "
-            "`{f'val/{name}': value for name, value in result.metrics().items()}`."
-        )
+        raise TypeError(text_of("metrics take no prefix"))
 
 
 def flat(tables: Iterable[Table]) -> dict[str, float]:

@@ -10,6 +10,7 @@ import textwrap
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bayescal import _packages
@@ -110,23 +111,6 @@ class Sheet:
         }
         for field, value in shown.items():
             object.__setattr__(self, field, value)
-
-
-_PAGE = """<div>
-<p>{{ sheet.headline }}</p>
-{% if sheet.question %}<p>{{ sheet.question }}</p>
-{% endif %}{% for part in (sheet.above, sheet) if part %}<table>
-<thead><tr>{% for title in part.header %}<th style="text-align:right">{{ title }}</th>{% endfor %}</tr></thead>
-<tbody>{% for row in part.rows %}
-<tr><th style="text-align:left">{{ row[0] }}</th>
-{%- for cell in row[1:] %}<td style="text-align:right">{{ cell }}</td>{% endfor %}</tr>{% endfor %}
-</tbody></table>
-{% endfor %}{% for remark in sheet.remarks %}<p>{{ remark }}</p>
-{% endfor %}</div>"""
-_DETAILS = """<div>
-{% for note in sheet.notes %}<p>{{ note }}</p>
-{% endfor %}<p><code>{{ sheet.spec }}</code></p>
-</div>"""
 
 
 def number(value: float, decimals: int = 4) -> str:
@@ -264,12 +248,12 @@ def _filled(lines: Sequence[str], width: int) -> str:
 
 def html(sheet: Sheet) -> str:
     """Render the headline, the question, the table and the remarks as an escaped HTML fragment."""
-    return filled(_PAGE, sheet=sheet)
+    return filled(Path(__file__).with_name("_render_sheet.html").read_text(encoding="utf-8"), sheet=sheet)
 
 
 def details_html(sheet: Sheet) -> str:
     """Render the notes and the specification as an escaped HTML fragment."""
-    return filled(_DETAILS, sheet=sheet)
+    return filled(Path(__file__).with_name("_render_details.html").read_text(encoding="utf-8"), sheet=sheet)
 
 
 def filled(template: str, **values: Any) -> str:

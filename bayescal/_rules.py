@@ -13,6 +13,7 @@ import numpy as np
 
 from bayescal._arrays import Array
 from bayescal._invalid import DOES_NOT, InvalidRows, invalid
+from bayescal._texts import text_of
 
 #: A float overshoot of [0, 1] up to this size is rounding (float32 softmax) and is clipped with a warning.
 OVERSHOOT = 1e-6
@@ -54,9 +55,7 @@ COMPLETE = Rule(
 #: The same for outcomes, and arguments that hold them.
 OBSERVED = replace(
     COMPLETE,
-    hint="Rows are never dropped for you. Without these, results are unbiased only if known and missing outcomes have "
-    "the same scores, and equal rates at equal scores; otherwise use `bayescal.labels.partly_observed(missing=...)`, "
-    "or `bayescal.labels.judged(judge=...)` if a judge labelled the others.",
+    hint=text_of("missing rows are not dropped"),
 )
 OUTCOMES = ("y_true", "outcome", "label")
 FINITE = Rule("must be finite", np.isfinite)
@@ -122,11 +121,7 @@ def scale_hint(low: float, high: float, logits: str = LOGITS, logarithms: str = 
 def divide_hint(name: str | None, deviation: float) -> str:
     """Say how far sums of rows are from 1 at most, and how to divide by them; no call for columns of a data frame."""
     call = "" if name is None else f": `{name} / {name}.sum(axis=1, keepdims=True)`"
-    return (
-        f"The largest deviation is {deviation:.3g}. If a row holds the probabilities of all classes, divide it by its "
-        f"sum{call}. Probabilities of events that do not exclude each other "
-        "are evaluated one column at a time."
-    )
+    return text_of("rows of probabilities do not sum to 1", deviation=deviation, call=call)
 
 
 #: Labels that mark rows to be left out: of programs for text and for images, and of tables.

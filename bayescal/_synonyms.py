@@ -13,7 +13,7 @@ class Meant(NamedTuple):
     `here` are keywords or attributes, as they are written; the first one that exists is the answer.
     ``function:keyword`` is a keyword of one function only, ``keyword=value`` no attribute. Otherwise the answer is the
     code `elsewhere`, with names of the reader: `y_true`, `result`, ... In a topic that has its own call
-    (`TOPIC_CALLS`), it takes the place of the code. A row without a place is a whole sentence.
+    (`topics`), it takes the place of the code. A row without a place is a whole sentence.
     """
 
     words: str  # other names, separated by spaces, in small letters and without underscores
@@ -30,30 +30,6 @@ CURVE = "bayescal.clinical.calibration_curve(y_true, y_prob)"
 CUMULATIVE = "bayescal.cumulative.difference(y_true, y_prob)"
 COMPARE, PLAN = "bayescal.compare(y_true, models", "bayescal.planning.labels_needed(counts, width=0.1"
 SHIFTED = "(y_true, y_prob, y_prob_target"
-#: Calls of each topic, in the names of the reader. Where the table names `evaluate`, `compare`, `labels_needed` or
-#: counts, messages of a topic name its first call that takes the keyword, or whose result has the attribute.
-TOPIC_CALLS = {
-    "": (EVALUATE, COMPARE, "bayescal.evaluate_counts(counts", "bayescal.compare_counts(pairs",
-         "bayescal.bin_sensitivity(y_true, y_prob"),
-    "clinical": (RECALIBRATION[:-1], CURVE[:-1], "bayescal.clinical.summary(y_true, y_prob, [0.1, 0.2]",
-                 "bayescal.clinical.LogitCounts.from_arrays(y_true, y_prob"),
-    "cumulative": (CUMULATIVE[:-1], "bayescal.cumulative.screen(y_true, y_prob, by=site", f"{CUMULATIVE}.posterior("),
-    "decisions": ("bayescal.decisions.net_benefit(y_true, y_prob, [0.1, 0.2]",
-                  "bayescal.decisions.ThresholdCounts.from_arrays(y_true, y_prob, thresholds=[0.1, 0.2]",
-                  "bayescal.decisions.selective(correct, confidence, target='confidence'"),
-    "labels": ("bayescal.labels.judged(y_true, y_prob, judge=judge",
-               "bayescal.labels.partly_observed(y_true, y_prob, missing='score'"),
-    "monitoring": ("monitor.evaluate(", "monitor.change((0, 4)", "monitor.evidence(", "monitor.confidence_sequence(",
-                   "bayescal.monitoring.CalibrationMonitor(window=4", "monitor.add(y_true, y_prob, time=12"),
-    "planning": (PLAN, COUNTS),  # of a pilot
-    "scores": ("bayescal.scores.log_decomposition(y_true, y_prob", "bayescal.scores.compare(labels, matrices",
-               "bayescal.scores.brier_decomposition(y_true, y_prob, method='murphy'", COUNTS),
-    "shift": (f"bayescal.shift.label{SHIFTED}", f"bayescal.shift.evidence{SHIFTED}",
-              f"bayescal.shift.covariate{SHIFTED}, weights=weights"),
-    "survival": ("bayescal.survival.evaluate(time, event, risk, horizon=5",
-                 "bayescal.survival.compare(time, event, models, horizon=5",
-                 "bayescal.survival.SurvivalCounts.from_arrays(time, event, risk, times=[5]"),
-}  # fmt: skip
 #: Topics with rows for which other functions give wrong numbers: a target without labels, and right-censored rows.
 OTHER_ROWS = ("shift", "survival")
 OPTIONS = {"model", "alpha", "draws", "rng"}  #: What functions take as options of a model.
@@ -64,6 +40,7 @@ class Synonyms(NamedTuple):
     """The content of ``_synonyms.toml``."""
 
     lists: dict[str, str]  # words that several rows share
+    topics: dict[str, tuple[str, ...]]  # calls of each topic
     calls: dict[str, str]  # what else to say about a call with missing or surplus arguments
     rows: tuple[Meant, ...]
 
@@ -84,4 +61,5 @@ def synonyms() -> Synonyms:
         for words, statistic in data["statistics"].items()
         for here in [("prob=0.95",) if "interval" in words else ()]
     ]
-    return Synonyms(data["lists"], data["calls"], (*rows, *statistics))
+    topics = {name: tuple(map(completed, codes)) for name, codes in data["topics"].items()}
+    return Synonyms(data["lists"], topics, data["calls"], (*rows, *statistics))

@@ -9,6 +9,7 @@ from bayescal._arrays import pd
 from bayescal._checks import one_scale
 from bayescal._files import file_names
 from bayescal._invalid import quoted
+from bayescal._texts import text_of
 from bayescal.analyses.groups import most_groups
 from bayescal.cli.keywords import parse_classes
 from bayescal.cli.options import ColumnOptions, ColumnOptionsPerClassifier
@@ -160,10 +161,7 @@ def _sources(files: Sequence[Path], key: str | None) -> list[Source]:
         if key is not None:
             raise ValueError("--key matches the rows of several files; there is only one FILE.")
     elif key is None:
-        raise ValueError(
-            "several files need --key COLUMN, a column that identifies the rows. Classifiers on different test sets "
-            "are compared in Python by `bayescal.compare_independent`."
-        )
+        raise ValueError(text_of("several files need a key"))
     elif len({file.resolve() for file in files}) < len(files):
         raise ValueError("a FILE is given twice; for several classifiers in one file, repeat --prob or --prob-prefix.")
     return [open_source(file) for file in files]

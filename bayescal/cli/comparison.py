@@ -11,6 +11,7 @@ import numpy as np
 
 from bayescal import _render
 from bayescal._invalid import RoundingWarning
+from bayescal._texts import text_of
 from bayescal.analyses.compare import compare
 from bayescal.cli.columns import ONE_CLASS, columns_by_name, group_column, refuse_column
 from bayescal.cli.command import Result
@@ -91,11 +92,7 @@ def compare_files(
     estimand = as_scalar(keywords.pop("estimand").replace("-", "_"))
     estimand.badness(np.zeros(1))  # raises if its values cannot be ranked, before files are read
     if columns.prob_prefix and estimand.has_own_event("top-label"):
-        raise ValueError(
-            f"--estimand {estimand.name} cannot be compared for --prob-prefix: each classifier has another event, "
-            "whether its own most probable class is right. In Python, `bayescal.scores.compare` compares the Brier "
-            f"score or the log score of all classes. Or compare one class at a time {ONE_CLASS}"
-        )
+        raise ValueError(text_of("estimand of several classes", name=estimand.name, one_class=ONE_CLASS))
     if keywords["target"] == "classwise":
         raise ValueError(
             "`target='classwise'` asks one question per class, and a comparison needs a single one. Use "

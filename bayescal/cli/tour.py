@@ -4,9 +4,12 @@ import shlex
 import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
+from string import Template
 from typing import Any
 
 from bayescal._arrays import Console
+from bayescal._texts import text_of
 from bayescal.analyses.compare import compare
 from bayescal.cli.command import Result, show_sheet
 from bayescal.cli.comparison import difference_sheet
@@ -20,22 +23,6 @@ from bayescal.results.evaluation import Evaluation
 SEED = 1
 #: Names of the classifiers by their names in the data set.
 SHOWN = {"naive_bayes": "Naive Bayes", "random_forest": "Random forest"}
-YOUR_OWN_PYTHON = """\
-import bayescal as bc
-ev = bc.evaluate(y_true, y_prob)     # labels, and one column or one per class
-print(ev); bc.plot_reliability(ev)
-print(bc.compare(y_true, {"old": y_prob, "new": y_prob_new}))    # on the same rows
-"""
-YOUR_OWN_SHELL = """\
-bayescal report FILE --label COLUMN --prob COLUMN --plot OUT.png
-bayescal report FILE --label COLUMN --prob-prefix PREFIX --plot OUT.png
-bayescal compare FILE --label COLUMN --prob COLUMN --prob COLUMN
-"""
-YOUR_OWN_LOGS = """\
-bayescal report FOLDER --format lm-eval
-bayescal compare FOLDER FOLDER_OF_ANOTHER_MODEL --format lm-eval
-bayescal report FOLDER --format inspect --abstain drop
-"""
 
 
 @dataclass(frozen=True)
@@ -53,11 +40,7 @@ class Tour(Result):
         """Print the evaluations, the comparison, and commands for other predictions."""
         n_rows = next(iter(self.evaluations.values())).counts.n_rows
         screen.print()
-        screen.print(
-            f"Two classifiers have named the digit in {n_rows} handwritten images, each time with a confidence. Are "
-            "answers with 90 % confidence right 90 times out of 100? The Expected Calibration Error (ECE) is the "
-            "average absolute difference between confidence and accuracy."
-        )
+        screen.print(text_of("demonstration", n_rows=n_rows))
         for name, evaluation in self.evaluations.items():
             screen.print()
             screen.rule(name, align="left")
@@ -100,18 +83,14 @@ def _direction(evaluation: Evaluation) -> str:
 
 def _your_own(screen: "Console") -> None:
     screen.rule("The same for your own predictions", align="left")
-    file = shlex.quote(str(path("digits")))
     both = " ".join(f"--prob-prefix {shlex.quote(f'{name}={model}_')}" for model, name in SHOWN.items())
-    for title, code in (
-        ("In Python", YOUR_OWN_PYTHON),
-        ("In the shell (Parquet, CSV, TSV or JSON lines)", YOUR_OWN_SHELL),
-        ("In the shell, for logs of language models", YOUR_OWN_LOGS),
-        (
-            "In the shell, for these two classifiers",
-            f"bayescal report {file} --label label --prob-prefix naive_bayes_\n"
-            f"bayescal compare {file} --label label {both}",
-        ),
-    ):
+    for title, code in your_own(file=shlex.quote(str(path("digits"))), both=both):
         screen.print(f"\n{title}:\n")
         screen.print(textwrap.indent(code.rstrip(), "    "), style="bold", soft_wrap=True)
     screen.print("\nAll options: bayescal report --help, bayescal compare --help\n")
+
+
+def your_own(**places: str) -> list[list[str]]:
+    """Return titles and code for predictions of the reader, from ``tour.txt``, with the places of files filled in."""
+    text = Template(Path(__file__).with_suffix(".txt").read_text(encoding="utf-8")).safe_substitute(places)
+    return [part.split("\n", 1) for part in text.split("\n\n")]

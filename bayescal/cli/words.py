@@ -8,6 +8,7 @@ import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -18,41 +19,18 @@ if TYPE_CHECKING:
     from bayescal._arrays import Console
     from bayescal.data.files.predictions import Rows, RowStream
 
-#: Arguments of the library whose option has another name.
-OPTION_OF = {"edges": "--bins", "rng": "--seed", "path": "FILE", "paths": "FILE", "thresholds": "--threshold"}
-OPTION_OF |= {"filter_name": "--filter", "scorer": "--correct", "score": "--correct", "subject": "--by"}
-OPTIONS = (
-    "classes", "target", "bins", "binning", "model", "sub_models", "draws", "logits",
-    "logprob", "by", "pooling", "cluster", "prob", "prob_prefix", *OPTION_OF,
-)  # fmt: skip
-OPTIONS += ("horizon", "cause", "shift", "using", "strata", "rates")
-OPTIONS += ("sizes", "populations", "curves", "methods", "repeats", "key", "rope", "estimand")
-OPTIONS += ("correct", "confidence", "pattern", "percent", "partial", "abstained", "abstain")
-OPTIONS += ("floor", "width", "below", "above", "assurance", "largest", "simulations")
-OPTIONS += ("require_below", "require_above", "require_no_worse")
-#: Calls that messages suggest, and their words on the command line.
-CALLS = {
-    "`bayescal.labels.partly_observed(missing=...)`": "`bayescal.labels.partly_observed` in Python",
-    "`bayescal.labels.judged(judge=...)`": "`bayescal judged`",
-    "`net_benefit` takes thresholds": "`bayescal clinical --threshold` computes the net benefit",
-    "pass the probabilities of both, as in `numpy.column_stack([1 - p, p])`": "name two columns, with 1 - p "
-    "and p, by --prob-prefix",
-    "`y_prob[:, 1]`": "--prob with the column of class 1",
-    "`np.exp(y_prob)`": "`logprob=True`",
-    "`np.exp(y_prob_target)`": "`logprob=True`",
-    " `bayescal.cumulative.subpopulation` takes real responses, and compares a group with all rows.": "",
-    ": `y_prob / y_prob.sum(axis=1, keepdims=True)`": "",
-    ": `y_prob_target / y_prob_target.sum(axis=1, keepdims=True)`": "",
-}
-#: Comparisons that messages suggest -> words, with the column and the value.
-COMPARISONS = {
-    r"Drop these rows from all columns: `(\w+) != ([^`]+)`": "Remove the rows of the file in which {column} is {value}",
-    r"choose a threshold, as in `(\w+) >= ([^`]+)`": "write a column of 0 and 1, such as {column} >= {value}",
-}
 PER_ROW = ("y_true", "y_prob", "weights", "time", "event", "risk")
 NO_ROWS: "Mapping[str, Rows]" = MappingProxyType({})
 #: Terminal columns: minimum and maximum used, default if the width is unknown, and largest accepted `COLUMNS`.
 NARROWEST, WIDEST, UNKNOWN, UTMOST = 40, 120, 80, 1000
+
+
+@cache
+def _words_of_commands() -> dict[str, Any]:
+    """Read the options, and the words for calls and comparisons that messages of the library suggest."""
+    import tomllib  # only messages need it
+
+    return tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 
 
 def console(stderr: bool = False) -> "Console":
@@ -199,20 +177,22 @@ def _place(first: tuple[int, ...], rows: "Rows | RowStream") -> str:
 
 def _with_options(text: str, called: Mapping[str, str]) -> str:
     """Write options in place of arguments, which the library marks with backticks, with or without a value."""
-    for call, words in CALLS.items():
+    table = _words_of_commands()
+    for call, words in table["calls"].items():
         text = text.replace(call, words)
-    for pattern, words in COMPARISONS.items():
+    for pattern, words in table["comparisons"].items():
         if match := re.search(pattern, text):
             column = called.get(match[1], f"`{match[1]}`")
             text = text.replace(match[0], words.format(column=column, value=match[2]))
     for argument, name in called.items():
         text = text.replace(f"`{argument}`", name)
-    return re.sub(rf"`({'|'.join(OPTIONS)})(?:=([^`]*))?`", _option, text)
+    options = "|".join([*table["options"].split(), *table["other_options"]])
+    return re.sub(rf"`({options})(?:=([^`]*))?`", _option, text)
 
 
 def _option(match: re.Match[str]) -> str:
     """`target='event'` -> --target event; `logits=True` -> --logits; `classes=('no', 'yes')` -> --classes no,yes."""
-    name = OPTION_OF.get(match[1], "--" + match[1].replace("_", "-"))
+    name = _words_of_commands()["other_options"].get(match[1], "--" + match[1].replace("_", "-"))
     value = re.sub(r"^[('\[]+|[)'\]]+$", "", match[2] or "")
     value = re.sub(r"'?, '?", ",", value)
     return name if value in ("", "True") else f"{name} {value}"

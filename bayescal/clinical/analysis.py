@@ -9,6 +9,7 @@ from bayescal import _checks
 from bayescal._arrays import Classes
 from bayescal._invalid import errors_of
 from bayescal._meant import public
+from bayescal._texts import text_of
 from bayescal.analyses.one import count_rows, evaluate_one
 from bayescal.clinical.curve.analysis import in_clusters
 from bayescal.clinical.curve.posterior import PRIOR_EXACT
@@ -142,11 +143,7 @@ def summary(
     kept = np.ones(len(first), bool) if first.weight is None else first.weight > 0
     curve = _of_curve(rows, clusters)
     if curve.weights_by_outcome_only:
-        raise ValueError(
-            "`weights` must not depend on the outcome alone, as in case-control data, where the share of outcome 1 is "
-            "chosen. `net_benefit(..., prevalence=)` takes such data without weights; AUC and slope do not depend on "
-            "the share, see `evaluate` and `recalibration`."
-        )
+        raise ValueError(text_of("summary of chosen outcomes"))
     return ClinicalSummary(
         parts=parts,
         net_benefit=None

@@ -9,6 +9,7 @@ from scipy.special import gammaincc, ndtr
 from bayescal import _checks, _presented, _render
 from bayescal._arrays import Classes, Floats, Ints
 from bayescal._meant import public
+from bayescal._texts import text_of
 from bayescal.analyses.one import remarks_on
 from bayescal.data.predictions import read_rows
 from bayescal.results.wording import SMALLEST_P
@@ -125,9 +126,7 @@ class CalibrationTests(_presented.Presented):
         hl, n_groups = self.hosmer_lemeshow, len(self.hosmer_lemeshow.n)
         texts = [
             *self.of_rows,
-            "Both test exact calibration. A P-value does not state how large the errors are: with many rows small "
-            "errors give small P-values, and with few rows large errors give large ones. `calibration_curve` estimates "
-            "the errors.",
+            text_of("tests of exact calibration"),
         ]
         if self.z != self.z:
             texts.append("All scores are 0, 0.5 or 1, for which the standard deviation of Spiegelhalter's Z is 0.")

@@ -8,6 +8,7 @@ import numpy as np
 from bayescal import _checks, _render
 from bayescal._arrays import Axes, Floats
 from bayescal._meant import public
+from bayescal._texts import text_of
 from bayescal.clinical.curve.result import CELLS, CalibrationCurve
 from bayescal.clinical.result import ClinicalSummary
 from bayescal.clinical.slope.new_centre import NewCentre
@@ -123,10 +124,7 @@ def plot_calibration_curve(
     'event rate'
     """
     if isinstance(cv, ClinicalSummary):
-        raise TypeError(
-            "`cv` must be a CalibrationCurve: of a clinical summary pass `summary.calibration_curve`, of one of "
-            "several models `summary[name].calibration_curve`."
-        )
+        raise TypeError(text_of("plot of a calibration curve"))
     remedy = "; make one with `bayescal.clinical.calibration_curve(y_true, y_prob)`. Evaluations are drawn by"
     _checks.instance("cv", cv, CalibrationCurve, f"{remedy} `plot_reliability`.")
     points = curve_points(cv, _checks.fraction("prob", prob))

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bayescal import _render
+from bayescal._texts import text_of
 from bayescal.decisions.thresholds import TREAT_ALL, UNNAMED
 from bayescal.decisions.words import FEW_ROWS_PER_SIDE, of_draws
 
@@ -22,26 +23,12 @@ LONGEST_HEAD = 24  #: Longest name of a model in the head of a column.
 DECIMALS = 3  #: Decimals of all numbers, unless an interval is so narrow that it needs more.
 FEW_EVENTS = 100  #: Fewer events, or rows without event, than guidance for validation asks for.
 #: Meaning of the rows of the table.
-KEY = (
-    "Posterior means with 95 % credible intervals; observed: in the rows, without a prior; ideal: the value of "
-    "perfect predictions, or of calibrated ones for measures of calibration. Scaled Brier score: 1 - Brier score / "
-    "(share of events * share of others), 0 for a model that predicts the event rate for all rows. Observed / "
-    "expected: events, divided by the sum of the predicted risks. Calibration in the large and the intercept are in "
-    "logits; the former is above 0 if risks are too low. ICI, E50 and E90: mean, median and 90th percentile of the "
-    "absolute difference between predicted risk and calibration curve. P(useful): probability that the net benefit "
-    f"exceeds that of {TREAT_ALL} and 0, that of treat none."
-)
+KEY = text_of("columns of a clinical summary", treat_all=TREAT_ALL)
 DASH = "-: too few rows to state a probability."  #: What a dash in the table means.
 #: Remark on models that share rows.
-SHARED = (
-    "All models predict for the same rows: judge them by intervals of their differences, as from `compare` and "
-    "`net_benefit.difference`, not by whether the intervals above overlap."
-)
+SHARED = text_of("models of the same rows")
 #: Remark on a table without net benefit.
-NO_THRESHOLDS = (
-    "No net benefit: it needs `thresholds=`, the risks at which you would start to treat, as in "
-    "`thresholds=[0.1, 0.2]`."
-)
+NO_THRESHOLDS = text_of("no thresholds")
 
 
 def of_events(n_events: int, share: float, *, weighted: bool) -> str:

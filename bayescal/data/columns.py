@@ -10,6 +10,7 @@ import numpy as np
 from bayescal import _checks, _rules
 from bayescal._arrays import Array, Classes
 from bayescal._invalid import AllZero, InvalidRows, quoted
+from bayescal._texts import text_of
 from bayescal.data.frames import to_array
 from bayescal.data.reading import RowSums
 
@@ -118,9 +119,9 @@ def binary(
         occurring = np.unique(labels).tolist()
         if len(occurring) > 2:
             raise TypeError(
-                f"`{name}` must hold two labels beside one column of probabilities; it holds {len(occurring)}, such as "
-                f"{quoted(occurring[:3])}. Pass a matrix with one probability per class, or `{name} == label` for one "
-                "class against the others."
+                text_of(
+                    "more than two labels beside a column", name=name, labels=len(occurring), such=quoted(occurring[:3])
+                )
             )
         shown = tuple(occurring) if len(occurring) == 2 else ("no", "yes")
         example = f"`classes={shown!r}`, first the label that counts as 0"

@@ -14,6 +14,7 @@ import numpy as np
 from bayescal import _checks, _render, _rules
 from bayescal._arrays import Array, Bools, Ints
 from bayescal._invalid import AllZero, InvalidRows, quoted
+from bayescal._texts import text_of
 from bayescal.data import times
 from bayescal.data.frames import all_categories, columns_of, ordered_categories
 from bayescal.data.predictions import Predictions
@@ -186,9 +187,7 @@ def _factorised(labels: Array) -> tuple[list[Any], Ints]:
     distinct, of_row = _distinct(labels)
     if fractions := fractions_of_measurement(distinct):
         raise ValueError(
-            f"`by` must hold group labels; it holds {len(distinct)} distinct numbers, {len(fractions)} of them "
-            f"not integers, such as {fractions[0]:.8g}. Cut them into ranges, for example with `pandas.cut(by, 10)` or "
-            "`numpy.digitize(by, edges)`. If every value is a group, pass strings, as in `by.astype(str)`."
+            text_of("groups of fractions", distinct=len(distinct), fractions=len(fractions), first=fractions[0])
         )
     return distinct, of_row
 
@@ -258,9 +257,7 @@ def require_group_labels(labels: Collection[str], most: int, why: tuple[str, str
     numbers = numbers_of_measurement(labels)
     if numbers:
         raise ValueError(
-            f"`by` must name a column of group labels; it holds {len(labels)} or more distinct values, of which "
-            f"{len(numbers)} are numbers that are not integers, such as {numbers[0]:.8g}. Add a column of ranges to "
-            "the file."
+            text_of("a column of fractions", distinct=len(labels), fractions=len(numbers), first=numbers[0])
         )
     if len(labels) > most:
         first = ", ".join(quoted(label) for label in islice(labels, 3))
@@ -375,8 +372,4 @@ def _hashed(name: str, labels: Array) -> tuple[Ints, int]:
 
 def _refuse_measurement(name: str, distinct: list[Any]) -> None:
     if fractions := fractions_of_measurement(distinct):
-        raise ValueError(
-            f"`{name}` must hold cluster labels, such as numbers of questions or patients; it holds {len(fractions)} "
-            f"distinct numbers that are not integers, such as {fractions[0]:.8g}. Is it another column? If every value "
-            f"is a cluster, pass strings, as in `{name}.astype(str)`."
-        )
+        raise ValueError(text_of("clusters of fractions", name=name, fractions=len(fractions), first=fractions[0]))

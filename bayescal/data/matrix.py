@@ -13,6 +13,7 @@ from bayescal._arrays import Array, Classes
 from bayescal._invalid import quoted
 from bayescal._loops import compiled
 from bayescal._meant import several_classifiers
+from bayescal._texts import text_of
 from bayescal.data import columns as one_column
 from bayescal.data.columns import allowed_weights, class_numbers, column, numbers, scale_free
 from bayescal.data.frames import SKIPS_INTEGERS, column_names, same_rows, to_array
@@ -196,12 +197,7 @@ def class_names(y_true: Array, names: Sequence[Any] | None, classes: Classes) ->
         return tuple(names) if text else None
     numbers = as_integers(names) if text else _as_numbers(names)
     if numbers is None and not (text and _are_numbered(names)):
-        message = (
-            f"`y_true` holds numbers (dtype {y_true.dtype}), but the columns of `y_prob` are named "
-            f"{quoted(names[:10])}, so the column of each label is unknown. If label k belongs to column k, pass "
-            f"`classes=range({len(names)})`; otherwise pass `classes`: the label of each column, in the order of the "
-            "columns."
-        )
+        message = text_of("numbers and named columns", dtype=y_true.dtype, names=quoted(names[:10]), number=len(names))
         raise several_classifiers(message, "y_prob", names, in_frame=True)
     return None if numbers is None or [*numbers] == [*range(len(numbers))] else numbers
 
@@ -222,11 +218,7 @@ def refuse_contradiction(names: Sequence[Any] | None, classes: Classes, name: st
     if columns == wanted:
         return
     if sorted(columns) == sorted(wanted):
-        raise ValueError(
-            f"`{name}` has the columns {columns} and `classes` is {wanted}: the same names in another order. With "
-            f"`classes`, columns are taken by position: pass `{name}[classes]`, or give `classes` in the order of the "
-            "columns."
-        )
+        raise ValueError(text_of("columns in another order", name=name, columns=columns, classes=wanted))
     shared = [column for column in columns if column in set(wanted)]
     if len(columns) != len(wanted) or not shared or columns == [str(k) for k in range(len(columns))]:
         return

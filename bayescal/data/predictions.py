@@ -9,6 +9,7 @@ import numpy as np
 from bayescal import _checks
 from bayescal._arrays import Array, Classes
 from bayescal._meant import public
+from bayescal._texts import text_of
 from bayescal.data.columns import allowed_weights, binary, column, masks, numbers, scale_free, sigmoid, weight_column
 from bayescal.data.frames import column_names, same_rows, to_array
 from bayescal.data.matrix import ClassRows, refuse_contradiction
@@ -58,10 +59,7 @@ class Predictions:
         # compiled loops rely on equal lengths, and sums of weights are computed in float64
         object.__setattr__(self, "weight", weight_column(self.weight, shape[0], "outcome"))
         if not _possible(self.confidence, self.outcome, self.weight):
-            raise ValueError(
-                "`confidence` must be an array of floats in [0, 1], `outcome` an array of 0 and 1 and `weight` finite "
-                "and >= 0; make them with `from_outcomes`."
-            )
+            raise ValueError(text_of("arrays of predictions"))
 
     def __len__(self) -> int:
         return len(self.outcome)
@@ -302,11 +300,7 @@ def read_rows(
         )
     target = _resolve_target(target, probabilities, names)
     if target == "classwise":
-        raise ValueError(
-            "`target='classwise'` makes one problem per class, and a single one is needed here. Pass one class as an "
-            "event, as in `y_true == label` with the column `y_prob[:, k]` of its probabilities. "
-            "`Predictions.classwise` makes the problems of all classes."
-        )
+        raise ValueError(text_of("several problems of classes"))
     options: dict[str, Any] = {"classes": classes, "logits": logits}
     if target == "top-label":
         return TopLabels(rows=ClassRows.read(y_true, probabilities, weights=weights, names=names, **options))

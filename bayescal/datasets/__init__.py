@@ -12,15 +12,13 @@ from types import MappingProxyType
 import numpy as np
 
 from bayescal._arrays import Array, Ints
+from bayescal._texts import text_of
 
 __all__ = ["PredictionSet", "load_breast_cancer", "load_census", "load_digits", "load_wine", "names", "path"]
 
 #: Licence of the labels of all sets, according to the UCI repository; the probabilities were computed here.
 LICENCE = "CC BY 4.0"
-METHOD = (
-    "Out-of-fold probabilities (5 stratified, shuffled folds) of scikit-learn's GaussianNB, LogisticRegression "
-    "(standardised features) and RandomForestClassifier (100 trees)."
-)
+METHOD = text_of("models of data sets")
 
 
 @dataclass(frozen=True, eq=False, repr=False)

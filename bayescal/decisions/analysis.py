@@ -9,6 +9,7 @@ from bayescal import _checks
 from bayescal._arrays import Classes, Ints
 from bayescal._invalid import errors_of, quoted
 from bayescal._meant import public
+from bayescal._texts import text_of
 from bayescal.analyses.one import remarks_on
 from bayescal.data.frames import same_rows
 from bayescal.data.groups import UNNAMED as UNNAMED_GROUPS
@@ -264,10 +265,7 @@ def of_counts(
     prior = float(_checks.positive("pseudo_rows", pseudo_rows, ()))
     share = None if prevalence is None else _checks.fraction("prevalence", prevalence)
     if share is None and counts.strata is None and counts.weights_by_outcome_only:
-        raise ValueError(
-            "`weights` must not depend on the outcome alone, as in case-control data, where the share of outcome 1 is "
-            "chosen. Pass the share in the population, as in `prevalence=0.1`; weights are then not needed."
-        )
+        raise ValueError(text_of("net benefit of chosen outcomes"))
     posterior = ScoreCellsPosterior(counts, prior, share is not None)
     harms = _harms(harm, counts.models)
     seed = _checks.seeds(rng, 1)[0]

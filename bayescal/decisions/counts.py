@@ -11,6 +11,7 @@ from bayescal._arrays import Array, Floats, Ints
 from bayescal._invalid import prefixed, quoted
 from bayescal._meant import public
 from bayescal._rules import LARGEST_WEIGHT
+from bayescal._texts import text_of
 from bayescal.data.columns import refuse_scale
 from bayescal.data.groups import Clusters
 from bayescal.data.predictions import Predictions
@@ -407,10 +408,7 @@ def event_margins(counts: Any) -> list[BinnedCounts]:
     refuse_clusters(counts, "counts", "net benefit of bins")
     margins = [counts] if isinstance(counts, BinnedCounts) else [counts.first, counts.second]
     if counts.weighted:
-        raise ValueError(
-            "`counts` must have no weights: bins do not store squared weights by outcome. Count the rows with "
-            "`ThresholdCounts.from_arrays`."
-        )
+        raise ValueError(text_of("weights at thresholds"))
     if len({each.bins for each in margins}) > 1:
         raise ValueError("`counts` must have the same bins for both classifiers.")
     bins, target = margins[0].bins, margins[0].target

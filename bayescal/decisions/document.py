@@ -7,6 +7,7 @@ import numpy as np
 
 from bayescal import _checks, _files
 from bayescal._rules import NOT_NEGATIVE
+from bayescal._texts import text_of
 from bayescal.decisions.counts import ThresholdCounts
 from bayescal.decisions.thresholds import as_thresholds, model_names
 from bayescal.stats.documents.sums import ROUNDING, TINY, WEIGHTS, floats, read_cells, within
@@ -17,10 +18,7 @@ from bayescal.stats.sums import sums_at
 def thresholds_document(counts: ThresholdCounts) -> dict[str, Any]:
     """Return thresholds, names of models, joint cells with rows and their sums; weights only if any is not 1."""
     if counts.clusters is not None:
-        raise TypeError(
-            "`counts` of rows in clusters hold the cells of each cluster and cannot be saved: they are nearly as large "
-            "as the rows."
-        )
+        raise TypeError(text_of("clusters at thresholds are not saved"))
     sums = {name: getattr(counts, name).tolist() for name in ("cells", "n", *(WEIGHTS if counts.weighted else ()))}
     return {"thresholds": counts.thresholds.tolist(), "models": list(counts.models), **sums}
 

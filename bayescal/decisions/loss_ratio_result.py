@@ -11,6 +11,7 @@ import numpy as np
 from bayescal import _checks, _presented, _render
 from bayescal._arrays import Bools, Classes, Floats, Ints
 from bayescal._meant import public
+from bayescal._texts import text_of
 from bayescal.analyses.one import remarks_on
 from bayescal.analyses.recalibrators import IsotonicRecalibration, LogisticRecalibration
 from bayescal.cumulative.analysis import cumulative_difference_of
@@ -206,11 +207,7 @@ class LossRatio(_presented.Presented):
 
 
 #: Meaning of the columns of the table.
-KEY = (
-    "Loss per row: t for a false positive, 1 - t for a false negative; observed ratio: of the test rows; changed rows: "
-    "test rows whose decision changes. Intervals are conditional on the fitted recalibration; they leave out the noise "
-    "of the validation rows."
-)
+KEY = text_of("columns of a loss ratio")
 
 
 def _losses_of(treated: Bools, outcome: Ints, thresholds: Floats) -> Floats:
@@ -327,8 +324,4 @@ def _require_validation(validation: Predictions, rows: Predictions) -> None:
         )
     same = (validation.confidence, rows.confidence), (validation.outcome, rows.outcome)
     if all(np.array_equal(*pair) for pair in same):
-        raise ValueError(
-            "`y_true_validation` and `y_prob_validation` must be other rows than the test rows; both columns are equal "
-            "to `y_true` and `y_prob`. A recalibration always lowers the loss of the rows that it is fitted to: split "
-            "the rows in two parts."
-        )
+        raise ValueError(text_of("validation rows are test rows"))

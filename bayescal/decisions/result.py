@@ -10,6 +10,7 @@ import numpy as np
 from bayescal import _arviz, _checks, _presented, _render
 from bayescal._arrays import Bools, Floats, xr
 from bayescal._meant import public
+from bayescal._texts import text_of
 from bayescal.decisions import thresholds, words
 from bayescal.decisions.counts import ThresholdCounts
 from bayescal.decisions.posterior import ScoreCellsPosterior
@@ -439,11 +440,7 @@ class HasDecisionCurve:
 
 
 #: Meaning of the columns of the table.
-KEY = (
-    "net benefit: true positives per row, less false positives times t / (1 - t); observed: in the rows, without a "
-    "prior; P(useful): probability of a larger net benefit than treating all and treating none; P(best): probability "
-    "of the largest net benefit of all strategies."
-)
+KEY = text_of("columns of a net benefit")
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -10,6 +10,7 @@ from bayescal import _checks
 from bayescal._arrays import Classes, Floats, Generator, Ints
 from bayescal._invalid import errors_of, quoted
 from bayescal._meant import public
+from bayescal._texts import text_of
 from bayescal.analyses.compare_rows import ClassifierRows
 from bayescal.analyses.one import count_rows, remarks_on
 from bayescal.data.frames import same_rows
@@ -105,12 +106,7 @@ def selective(
         rows = {name: read_rows(y_true, prob, **options).checked().scale_free()}
         clusters = None if cluster is None else Clusters.from_column(cluster, len(rows[name]))
     if next(iter(rows.values())).target in EVENTS:
-        raise ValueError(
-            "`y_prob` is one column, the probabilities of an event; selective prediction is about predictions that are "
-            "right or wrong. If `y_true` states whether a prediction is right and `y_prob` its confidence, pass "
-            "`target='confidence'`. For the more probable of two classes, pass the probabilities of both, as in "
-            "`numpy.column_stack([1 - p, p])`."
-        )
+        raise ValueError(text_of("selective prediction of an event"))
     counts = {}
     for name, of_one in rows.items():
         with errors_of(f"classifier {name!r}" if len(rows) > 1 else ""):

@@ -10,6 +10,7 @@ import numpy as np
 from bayescal import _arviz, _checks, _presented, _render
 from bayescal._arrays import Floats, xr
 from bayescal._meant import public
+from bayescal._texts import text_of
 from bayescal.decisions.thresholds import UNNAMED
 from bayescal.decisions.words import records
 from bayescal.draws import Draws, fingerprint
@@ -32,11 +33,7 @@ NAMED_CLASSIFIERS = 5  #: Maximum number of classifiers in the sentence.
 FEW_WRONG, SHARE_TO_MENTION = 5, 0.2
 MANY_TIES = 0.05  #: Share of rows with one confidence from which on a remark says so.
 #: Meaning of the columns of the table.
-KEY = (
-    "risk: share of wrong predictions among the kept ones, those with the largest confidences; observed: in the rows; "
-    "confidence from: the smallest confidence that is kept. AUGRC: share of predictions that are kept and wrong, "
-    "averaged over all shares that may be kept; smaller is better."
-)
+KEY = text_of("columns of selective prediction")
 
 
 @public

@@ -10,6 +10,7 @@ from bayescal import _checks, _render
 from bayescal._arrays import Classes
 from bayescal._invalid import quoted
 from bayescal._meant import public
+from bayescal._texts import text_of
 from bayescal.analyses.one import DEFAULT_MODEL, count_rows, evaluate_one
 from bayescal.data.frames import same_rows
 from bayescal.data.groups import Clusters
@@ -24,10 +25,7 @@ from bayescal.results.remarks import of_several
 HEADER = ("k", "stated", "observed", "mean", "sd", "2.5 %", "97.5 %", "plug-in")
 MOST_BY_DEFAULT = 10  #: Largest number of classes whose k is evaluated by default.
 #: Meaning of the columns of the table.
-KEY = (
-    "stated: mean of the sum of the k largest probabilities; observed: share of rows whose true class is among these k "
-    "classes; {}: posterior mean and interval, and the observed value."
-)
+KEY = text_of("columns of top classes")
 
 
 @public

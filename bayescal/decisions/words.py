@@ -7,6 +7,7 @@ import numpy as np
 
 from bayescal import _render
 from bayescal._arrays import Array, Bools, Floats, Indices
+from bayescal._texts import text_of
 from bayescal.decisions.counts import ThresholdCounts
 from bayescal.decisions.thresholds import UNNAMED, gain_of_treating
 from bayescal.draws import Draws
@@ -156,8 +157,7 @@ def _at_one(name: str, t: float, draws: Draws, mean: Floats, useful: Floats, pro
     d = _render.interval_decimals(low, high)
     value, low_text, high_text, default = (_render.number(v, d) for v in (float(mean[0]), low, high, treat_all))
     better = (
-        "too few rows lie on a side of the threshold to state a probability that the model is better than treating all "
-        "and treating none"
+        text_of("few rows at a threshold")
         if np.isnan(useful[0])
         else f"the probability that the model is better than treating all and treating none is {of_draws(useful[0])}"
     )
@@ -220,11 +220,7 @@ def remarks_of(counts: ThresholdCounts, prevalence: float | None = None) -> tupl
             texts.append(f"{of_rows} outcome {outcome}: that part of the net benefit depends on the prior.")
     rule = f"fewer than {FEW_ROWS_PER_SIDE}{clusters}, or fewer than {FEW_EXPECTED_ROWS:g}"
     if few["reach"]:
-        texts.append(
-            f"Too few rows reach the threshold at {'; '.join(few['reach'])}: {rule} rows without event would be "
-            "expected if their risk were the threshold. Whether the model is better than treating none depends on the "
-            "prior there, as do mean and interval; compare the observed value."
-        )
+        texts.append(text_of("few rows reach a threshold", thresholds="; ".join(few["reach"]), rule=rule))
     if few["below"]:
         texts.append(
             f"Too few rows lie below the threshold at {'; '.join(few['below'])}: {rule} events would be expected if "

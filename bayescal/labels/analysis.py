@@ -13,6 +13,7 @@ from bayescal import _checks
 from bayescal._arrays import Classes, Floats, Indices
 from bayescal._invalid import quoted
 from bayescal._meant import public
+from bayescal._texts import text_of
 from bayescal.analyses.one import DEFAULT_MODEL, evaluation_of
 from bayescal.labels.judge import RATES, error_trend, p_checked_at_random, report_of
 from bayescal.labels.nuisance import JudgeRates
@@ -277,10 +278,7 @@ def _given_rates(rates: Any) -> Floats | None:
     """Return known rates, shape (2,), or counts of right and wrong labels by true label, shape (2, 2)."""
     if rates is None:
         return None
-    instead = (
-        "give (sensitivity, specificity), or the counts ((right, wrong) of true label 1, (right, wrong) of true label "
-        "0) of other checked rows."
-    )
+    instead = text_of("rates of a judge")
     try:
         stated = np.asarray(rates, dtype=np.float64)
     except (TypeError, ValueError) as problem:
@@ -302,10 +300,7 @@ def _given_rates(rates: Any) -> Floats | None:
 def _require_checked(n_checked: int, nuisance: JudgeRates, *, learnt: bool) -> None:
     """Refuse too few checked rows, and a judge that is no better than chance; warn about few rows of one label."""
     if learnt and not n_checked:
-        raise ValueError(
-            "`y_true` must have true labels of some rows; all are missing. Check some rows, or give the judge's "
-            "`rates=` if they are known from elsewhere."
-        )
+        raise ValueError(text_of("no true labels"))
     if learnt and n_checked < FEWEST_CHECKED:
         raise ValueError(
             f"`y_true` must have true labels of at least {FEWEST_CHECKED} rows; {n_checked} are not missing. Check "

@@ -11,6 +11,7 @@ from bayescal import _checks
 from bayescal._arrays import Classes, Floats, Indices
 from bayescal._invalid import errors_of, quoted
 from bayescal._meant import public
+from bayescal._texts import text_of
 from bayescal.analyses.compare_rows import several_named
 from bayescal.data.frames import by_column
 from bayescal.estimands.estimand import Estimand
@@ -237,10 +238,8 @@ class JudgedComparison(Comparison):
         """Warnings about the intervals, each with the names of the evaluations that it concerns."""
         if self.p_judge_alike >= SMALL_P:
             return super().remarks
-        text = (
-            f"The judge's error rates differ between {self.axis}s among checked rows (P = "
-            f"{wording.p_words(self.p_judge_alike)}), so that intervals may be wrong. Evaluate each with its own "
-            "checked rows, by `bayescal.labels.judged`, and compare the results with `compare_independent`."
+        text = text_of(
+            "judge errs differently between classifiers", axis=self.axis, p=wording.p_words(self.p_judge_alike)
         )
         return (text, *super().remarks)
 

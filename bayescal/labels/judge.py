@@ -11,6 +11,7 @@ from bayescal import _render
 from bayescal._arrays import Floats, Indices, Ints
 from bayescal._meant import public
 from bayescal._presented import Presented
+from bayescal._texts import text_of
 from bayescal.draws import BinDraws, Draws
 from bayescal.labels.evidence import JudgeEvidence
 from bayescal.labels.sums import JudgedCounts
@@ -255,11 +256,7 @@ class JudgeReport(Presented):
                 f"ranges of confidence their own error rates with `strata=` ({more})."
             )
         if self.p_checked_at_random < SMALL_P:
-            texts.append(
-                "Checked rows differ from the others in judged label or confidence (P = "
-                f"{wording.p_words(self.p_checked_at_random)}). That is allowed, because the model uses both. It is "
-                "not allowed that they were chosen by anything else that is related to the true label."
-            )
+            texts.append(text_of("rows not checked at random", p=wording.p_words(self.p_checked_at_random)))
         if self.evidence.present.any() and self.worth.mean() < LITTLE_WORTH:
             texts.append(
                 f"A judged row is worth {self.worth.mean():.2g} checked rows: the result is nearly that of the checked "

@@ -12,6 +12,7 @@ from bayescal import _checks
 from bayescal._arrays import Bools, Classes, Floats
 from bayescal._invalid import quoted
 from bayescal._meant import public
+from bayescal._texts import text_of
 from bayescal.analyses.one import DEFAULT_MODEL, count_rows, evaluate_one, evaluation_of
 from bayescal.data.columns import allowed_weights, scale_free, weight_column
 from bayescal.data.frames import same_rows, with_missing
@@ -217,9 +218,9 @@ class PartlyObservedRows:
         counts = TargetCounts.from_confidences(source, rows.confidence, rows.reading)
         if counts.uncovered > MOST_WITHOUT_SOURCE:
             raise ValueError(
-                f"`y_true` must have outcomes at the scores of most rows; {100 * counts.uncovered:.3g} % of the rows "
-                f"are in bins without a known outcome, and at most {100 * MOST_WITHOUT_SOURCE:g} % are allowed. Use "
-                "fewer bins, or learn outcomes there."
+                text_of(
+                    "scores without known outcomes", share=100 * counts.uncovered, allowed=100 * MOST_WITHOUT_SOURCE
+                )
             )
         return counts, alone
 
@@ -234,11 +235,7 @@ def _weight(weights: Any, known: Bools) -> Floats:
     allowed_weights(weight)
     used = weight[known]
     if used.max() <= 1 < used.sum() * (1 - 1e-9) and used.min() < used.max():
-        raise ValueError(
-            f"`weights` must be 1 / P(outcome known | covariates), which is at least 1; the largest is "
-            f"{used.max():.3g}. Pass `1 / weights` if they are the probabilities, and weights whose sum is 1 or whose "
-            "mean is 1 if they were divided by a number."
-        )
+        raise ValueError(text_of("weights below 1", largest=used.max()))
     return scale_free(weight)
 
 
@@ -250,15 +247,9 @@ def _require_assumption(missing: str, **options: Any) -> None:
         if value is not None and belongs[name] != missing:
             raise TypeError(f"`{name}=` is an option of `missing={belongs[name]!r}`, not of `missing={missing!r}`.")
     if missing == COVARIATES and options["weights"] is None:
-        raise TypeError(
-            "`missing='covariates'` needs `weights=`, 1 / P(outcome known | covariates) of each row; for example from "
-            "a logistic regression of `~np.isnan(y_true)` on the covariates."
-        )
+        raise TypeError(text_of("weights of known outcomes"))
     if missing == NOT_AT_RANDOM and (options["odds_ratio"] is None) == (options["prior_sd"] is None):
-        raise TypeError(
-            "`missing='not_at_random'` needs either `odds_ratio=`, such as 2 for all values between 1/2 and 2, or "
-            "`prior_sd=`, the standard deviation of the log odds ratio, such as 0.7."
-        )
+        raise TypeError(text_of("odds ratio of missing outcomes"))
 
 
 def _ratios(odds_ratio: Any, prior_sd: Any) -> Floats:

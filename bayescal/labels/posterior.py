@@ -18,6 +18,7 @@ from scipy.special import expit, logsumexp, xlog1py, xlogy
 
 from bayescal import _checks
 from bayescal._arrays import Floats, Generator, Indices
+from bayescal._texts import text_of
 from bayescal.draws import BinDraws
 from bayescal.labels.evidence import TINY, Evidence, VerifiedCounts, kernels, log_free
 from bayescal.labels.nuisance import JudgeRates, Proposal, at_mode, fitted, log_mixture, normalised
@@ -165,9 +166,7 @@ class Solved:
             part = f"{values:.0f} of {len(self.weights)} values of the error rates" if few else ""
             inside = f"{100 * share:.2g} % of the draws given their values" if share < LEAST_SHARE else ""
             warnings.warn(
-                f"The posterior of a judge's labels rests on {' and on '.join(filter(None, (part, inside)))}: ends of "
-                "intervals may be off by a tenth of their width. Repeat with other values of `rng`, and check more "
-                "rows if results differ.",
+                text_of("posterior of a judge is uncertain", grounds=" and on ".join(filter(None, (part, inside)))),
                 SamplerWarning,
                 skip_file_prefixes=_checks.PACKAGE,
             )

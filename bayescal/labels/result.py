@@ -10,6 +10,7 @@ import numpy as np
 from bayescal import _render
 from bayescal._arrays import Array
 from bayescal._meant import public
+from bayescal._texts import text_of
 from bayescal.analyses.one import evaluate_one
 from bayescal.draws import BinDraws, Draws
 from bayescal.estimands.estimand import Estimand, UnavailableError
@@ -31,10 +32,7 @@ HEADER = ("", "mean", "sd", "2.5 %", "97.5 %")
 #: Why parameters of the model are not available.
 POOLED = "does not exist for a judge's labels, whose draws are pooled over its error rates."
 #: What no interval from a judge's labels includes.
-UNSEEN = (
-    "The interval assumes that the judge's errors depend on the true label, and otherwise on nothing that is related "
-    "to the confidence; and that checked rows were chosen by the judge's label and the confidence alone."
-)
+UNSEEN = text_of("assumptions about a judge")
 
 
 @dataclass(frozen=True, eq=False)

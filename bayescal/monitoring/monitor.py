@@ -11,6 +11,7 @@ import numpy as np
 from bayescal import _checks, _files, _presented, _render
 from bayescal._locks import ProcessLock
 from bayescal._meant import public
+from bayescal._texts import text_of
 from bayescal.analyses.groups import evaluate_groups
 from bayescal.analyses.one import evaluate_one
 from bayescal.data.columns import own_hints
@@ -159,11 +160,7 @@ class CalibrationMonitor(SequentialTests, _presented.Presented):
             in a window that was forgotten.
         """
         if len(np.shape(y_prob)) == 2 and np.shape(y_prob)[1] > 1:
-            raise ValueError(
-                f"`y_prob` must be one number per row; its shape is {np.shape(y_prob)}. For the event of two classes, "
-                "pass `y_prob[:, 1]`; for the most probable of several, use "
-                "`monitor.add_predictions(Predictions.from_labels(y_true, y_prob), time=...)`."
-            )
+            raise ValueError(text_of("matrix in a monitor", shape=np.shape(y_prob)))
         same_rows({"y_true": y_true, "y_prob": y_prob, "weights": weights, "time": time})
         names = ("y_true", "y_prob")
         with own_hints():

@@ -3,6 +3,7 @@
 from functools import partial
 from typing import Any
 
+from bayescal._texts import text_of
 from bayescal.monitoring.monitor import CalibrationMonitor
 from bayescal.monitoring.plot import plot_confidence_sequence, plot_evidence
 from bayescal.monitoring.result import Change, ConfidenceSequence, Evidence
@@ -18,10 +19,7 @@ drawn_by_type.register(ConfidenceSequence, plot_confidence_sequence)
 
 @drawn_by_type.register
 def _(result: CalibrationMonitor, ax: Any = None, **options: Any) -> Any:
-    raise TypeError(
-        "A CalibrationMonitor has no picture; its results have, as in `bayescal.plot(monitor.evidence())`, or with "
-        "`monitor.change()` or `monitor.confidence_sequence()`."
-    )
+    raise TypeError(text_of("picture of a monitor"))
 
 
 CHANGE_SCHEMA = "bayescal.change/1"  #: Changes when a reader of the file would have to change.

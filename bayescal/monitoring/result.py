@@ -9,6 +9,7 @@ import numpy as np
 from bayescal import _checks, _presented, _render
 from bayescal._arrays import Bools, Floats, Ints, pd
 from bayescal._meant import public
+from bayescal._texts import text_of
 from bayescal.data.times import Start, in_code, in_words
 from bayescal.draws import Draws
 from bayescal.estimands.registry import EstimandLike, as_estimand
@@ -20,19 +21,10 @@ NOW, BASELINE = "now", "baseline"
 #: Maximum number of windows that are printed, the last ones.
 PRINTED_WINDOWS = 10
 EVIDENCE_HEADER = ("window", "n", "e-value", "P-value")
-EVIDENCE_COLUMNS = (
-    '"e-value": the evidence after the window. It begins at 1 and is not a probability. "P-value": 1 / the largest '
-    "e-value so far (at most 1); valid at any stopping time."
-)
+EVIDENCE_COLUMNS = text_of("columns of evidence")
 #: What the absence of an alarm does not show, for exact calibration and for a change.
-NOT_CALIBRATED = (
-    "The absence of an alarm does not show that the classifier is calibrated. This test cannot detect errors that "
-    "average out within a bin."
-)
-NOT_UNCHANGED = (
-    "The absence of an alarm does not show that nothing has changed: slow changes may raise none, and this test cannot "
-    "detect changes that average out within a bin."
-)
+NOT_CALIBRATED = text_of("no alarm of calibration")
+NOT_UNCHANGED = text_of("no alarm of change")
 #: E-values between 1 / LARGE_E_VALUE and LARGE_E_VALUE are printed without a power of ten.
 LARGE_E_VALUE = 1e5
 SEQUENCE_HEADER = ("window", "rows so far", "plug-in ECE", "low", "high")
@@ -203,10 +195,7 @@ class Evidence(OfWindows):
 
     def __bool__(self) -> NoReturn:
         """Evidence is not an alarm: `raised` is."""
-        raise TypeError(
-            "an Evidence is neither true nor false. Whether there is an alarm: `evidence.raised`; its window: "
-            "`evidence.alarm`; the number of windows: `len(evidence)`."
-        )
+        raise TypeError(text_of("truth of evidence"))
 
     @property
     def hypothesis(self) -> str:
@@ -316,11 +305,7 @@ class Evidence(OfWindows):
                 "An alarm is evidence against exact calibration; it does not state the size of the error. For the size "
                 f"after the alarm, use `monitor.confidence_sequence(start={start})`."
             )
-        return (
-            "An alarm is evidence of a change; it does not state its size. For the size, use "
-            "`monitor.change(baseline=..., now=...)`. A confidence sequence over all windows is not valid after a "
-            f"change; begin one after the alarm, with `monitor.confidence_sequence(start={start})`."
-        )
+        return text_of("size of a change", start=start)
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
         """Return the sentence, table and remarks that printing shows, as data; with `whole`, all rows."""

@@ -6,6 +6,7 @@ import numpy as np
 
 from bayescal import _checks
 from bayescal._arrays import Floats, Generator
+from bayescal._texts import text_of
 from bayescal.data.times import Start
 from bayescal.monitoring import statistics
 from bayescal.monitoring.result import ConfidenceSequence, Evidence
@@ -177,21 +178,13 @@ class SequentialTests:
 def _seed(rng: Any) -> int:
     """Return the seed of a test of change, which is the same at every call."""
     if isinstance(rng, Generator | np.random.BitGenerator | np.random.RandomState):
-        raise TypeError(
-            "`rng` must be None, an integer >= 0 or a SeedSequence, not a Generator: its state changes with every "
-            "call, so the same windows would have other values on the next look, and the first alarm over several such "
-            "looks is more often false."
-        )
+        raise TypeError(text_of("generator of sequential tests"))
     return _checks.seeds(0 if rng is None else rng, 1)[0]
 
 
 def _refuse_classwise(held: WindowedCounts) -> None:
     if held.target == "classwise":
-        raise ValueError(
-            "sequential tests do not support the target 'classwise': a row has one outcome per class, and these depend "
-            "on each other. Make a monitor of each class, as in `CalibrationMonitor(window=..., target='event')` with "
-            "`add(y_true == 'cat', y_prob[:, 0], time=...)`, and divide `level` by the number of classes."
-        )
+        raise ValueError(text_of("classwise sequential tests"))
 
 
 class _Stacked:

@@ -9,6 +9,7 @@ from bayescal import _checks, _render
 from bayescal._arrays import Floats, Ints
 from bayescal._meant import public
 from bayescal._presented import Presented
+from bayescal._texts import text_of
 from bayescal.estimands.registry import EstimandLike, as_scalar
 
 #: Least distance of probabilities from 0 and 1, and variance that is added to those of the unknowns.
@@ -226,10 +227,7 @@ def _evidence(evaluation: Any) -> Any:
             "`labels_needed` plans test sets without a judge."
         )
     if evaluation.counts.rows.clusters is not None:
-        raise ValueError(
-            "`evaluation` must be of independent rows: in clusters, a further check is worth less than a row. Evaluate "
-            "without `cluster=` for a plan, and check more rows than it says, from different clusters."
-        )
+        raise ValueError(text_of("plan of checks in clusters"))
     return judge.evidence
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from bayescal import _render
+from bayescal._texts import text_of
 from bayescal.cli.command import Result
 from bayescal.cli.counts import count_files, holds_counts, read_counts
 from bayescal.cli.keywords import PARSERS, keywords_of
@@ -51,11 +52,7 @@ def plan_file(
     record = as_scalar(keywords["estimand"])
     counts = _pilot(file, options, question)
     if "outcomes" in record.needs and counts.ranks is None:
-        raise ValueError(
-            f"--estimand {record.name} needs the order of the rows, and '{file.name}' gives only one set of bins. "
-            "Count the rows on many bins with `bayescal count --bins 1500`, and plan from the saved counts with "
-            "--bins 15."
-        )
+        raise ValueError(text_of("pilot of one set of bins", name=record.name, file=file.name))
     result = labels_needed(counts, **{**keywords, "progress": True})
     settings = {**options.given(), **goal.given(), **model.given()}
     about = {"target": counts.target, "bins": len(counts.bins), "draws": keywords["draws"]}

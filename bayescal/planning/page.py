@@ -4,6 +4,7 @@ from functools import partial
 from typing import Any
 
 from bayescal._arrays import Axes
+from bayescal._texts import text_of
 from bayescal.planning.result import Plan
 from bayescal.planning.validation_result import CHOICES, WORDS, ValidationPlan
 from bayescal.report.document import NO_PARAMETERS, PROB, Parameters, document_of, head
@@ -29,10 +30,7 @@ def _(result: Plan, parameters: Parameters = NO_PARAMETERS) -> dict[str, Any]:
 @content.register
 def _(result: Plan) -> Content:
     sheet = result.sheet(whole=True)
-    note = (
-        "P(goal met): share of the simulated studies with this number of rows that meet the goal, with its standard "
-        "error. The answer is the number of rows at which this probability is the assurance."
-    )
+    note = text_of("columns of a plan")
     shown = [Table("Simulated numbers of rows", sheet.header, sheet.rows, note)] if sheet.header else []
     return Content("How many labels are needed", sheet, shown, {})
 

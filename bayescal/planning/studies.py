@@ -10,6 +10,7 @@ import numpy as np
 
 from bayescal import _checks, _render
 from bayescal._arrays import Floats, Generator, Ints
+from bayescal._texts import text_of
 from bayescal.analyses.one import evaluate_one
 from bayescal.draws import Draws
 from bayescal.estimands.area_under_roc import correlation_of_aucs
@@ -93,11 +94,7 @@ def _require_needed(pilot: Any, estimand: Estimand, kind: str) -> None:
         _require_losses(pilot, both, estimand, losses)
     if "outcomes" in estimand.needs and any(counts.ranks is None for counts in both):
         source = "`compare(...).pairs[0, 1]`" if kind == "difference" else "`evaluate(y_true, y_prob).counts`"
-        raise ValueError(
-            f"`pilot_counts` must contain the order of the rows for `estimand` {estimand.name!r}; these counts contain "
-            f"bins only. Use {source}. Or count on many bins, for example 1500, and merge them with `coarsen(15)`: the "
-            "fine bins then give the order."
-        )
+        raise ValueError(text_of("pilot without the order of the rows", name=estimand.name, source=source))
     if kind == "difference" and estimand.needs & KINDS.keys() and estimand.joint is None:
         raise ValueError(
             f"`estimand` {estimand.name!r} cannot be planned for with `difference`: it needs losses by bin, and those "
@@ -111,9 +108,7 @@ def _require_losses(pilot: Any, both: tuple[BinnedCounts, ...], estimand: Estima
         sums.append(getattr(pilot, KINDS[losses].difference))
     if any(of is None for of in sums):
         raise ValueError(
-            f"`pilot_counts` must hold the sums of {WORDS[losses]} for `estimand` {estimand.name!r}, and lacks them: "
-            "counts of one class of a matrix and counts made by hand have none. Count the rows again, for "
-            f"example with `{type(pilot).__name__}.from_arrays`."
+            text_of("pilot without sums of losses", losses=WORDS[losses], name=estimand.name, kind=type(pilot).__name__)
         )
     rows = min(counts.effective_rows for counts in both)
     if len(both) > 1 and rows < LEAST_ROWS:

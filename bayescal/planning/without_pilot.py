@@ -10,6 +10,7 @@ from scipy.special import expit, ndtri
 from bayescal import _checks
 from bayescal._arrays import Floats, Generator
 from bayescal._meant import public
+from bayescal._texts import text_of
 from bayescal.analyses.one import evaluate_one
 from bayescal.clinical.curve.analysis import calibration_curve
 from bayescal.planning.decision import NO_VALUE, Decision, first_above
@@ -134,10 +135,7 @@ def validation(
     above, odds = truths.above(threshold or 0.5), (threshold or 0.5) / (1 - (threshold or 0.5))
     decision = Decision(odds, truths.risk @ truths.weight, *above)
     if "information" in goals and decision.evpi < NO_VALUE:
-        raise ValueError(
-            "`information` needs doubt about the best strategy, and it is the same for all truths: no study has a "
-            "value for this choice. Give intervals in place of known numbers, or leave the goal out."
-        )
+        raise ValueError(text_of("information without doubt"))
     true = Moments.of(truths.log_odds, truths.weight, truths.weight * truths.risk, truths.risk, above, odds)
     coarse, z = truths.coarse(), float(ndtri((1 + prob) / 2))
     planned: dict[str, Goal] = {}

@@ -32,6 +32,7 @@ import numpy as np
 
 from bayescal._invalid import quoted
 from bayescal._meant import attributes, public
+from bayescal._texts import text_of
 from bayescal.evaluate import evaluate
 from bayescal.results.evaluation import Evaluation
 
@@ -111,9 +112,7 @@ def process_results(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str,
     choices = {key: number for key in GOLD if (number := _number(doc.get(key), len(logs))) is not None}
     if len(set(choices.values())) != 1:
         raise ValueError(
-            f"one of {', '.join(GOLD)} must hold the number of the right choice, from 0 to {len(logs) - 1}, or its "
-            f"letter; the keys of the document are {quoted(list(doc))}. Write a function that returns "
-            "`bayescal.plugins.lm_eval.calibration(gold, log_likelihoods)`."
+            text_of("no number of the right choice", keys=", ".join(GOLD), last=len(logs) - 1, found=quoted(list(doc)))
         )
     return calibration(next(iter(choices.values())), logs)
 
@@ -242,10 +241,7 @@ def _of_logarithms(gold: Any, values: Any) -> Row | str:
         return CHOICES
     top = logs.max()
     if not -np.inf < top <= 0:  # also if one is NaN
-        return (
-            "log-likelihoods that are at most 0, with one that is finite; `items` may also hold probabilities that sum "
-            "to 1"
-        )
+        return text_of("log-likelihoods of choices")
     likelihoods = np.exp(logs - top)
     return _of_choices(gold, likelihoods / likelihoods.sum())
 

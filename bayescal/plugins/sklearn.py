@@ -10,6 +10,7 @@ import numpy as np
 from bayescal import _checks, _packages
 from bayescal._invalid import quoted
 from bayescal._meant import attributes, public, unknown_keyword
+from bayescal._texts import text_of
 from bayescal.data.columns import class_numbers
 from bayescal.estimands.registry import EstimandLike, as_scalar
 from bayescal.evaluate import evaluate
@@ -125,15 +126,9 @@ def calibration_loss(
 def _require_a_quantity(name: str, pos_label: Any, target: str | None) -> None:
     """Raise if a matrix has no such quantity, or several."""
     if pos_label is not None:
-        raise ValueError(
-            "`pos_label` needs the probabilities of that class alone: pass one column of `y_prob`, and "
-            "`y_true == pos_label` if there are more than two labels."
-        )
+        raise ValueError(text_of("probabilities of the positive label"))
     if name == "auc" and target is None:
-        raise ValueError(
-            "`estimand='auc'` of several classes needs a target: pass `target='top-label'` for the AUC of the "
-            "confidence of right and wrong predictions, or choose one class with `pos_label`."
-        )
+        raise ValueError(text_of("target of an area"))
 
 
 def _of_all_classes(

@@ -13,6 +13,7 @@ from bayescal._arrays import Axes, Figure
 from bayescal._invalid import Finding, InvalidRows
 from bayescal._meant import attributes, public
 from bayescal._packages import require
+from bayescal._texts import text_of
 from bayescal.analyses.one import DEFAULT_MODEL, MODELS
 from bayescal.data.columns import EVENT
 from bayescal.data.predictions import TopLabels, read_rows
@@ -301,10 +302,7 @@ class CalibrationPosterior(Metric):
     def _require_settings(self, settings: Any) -> None:
         """Raise if a state was counted by other rules."""
         if settings is None or int(settings) != int(self._defaults["settings"]):
-            raise ValueError(
-                "states can be added, loaded and evaluated only if their metrics have the same `task`, `n_bins`, "
-                "`num_classes`, `logits` and `ignore_index`; those of this state are other ones."
-            )
+            raise ValueError(text_of("states of other metrics"))
 
     def _evaluation(self, counts: BinnedCounts) -> Evaluation:
         return evaluate_counts(counts, model=self.model, draws=self.draws, rng=self.rng)

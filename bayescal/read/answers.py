@@ -13,6 +13,7 @@ from bayescal import _checks
 from bayescal._arrays import Array
 from bayescal._invalid import quoted
 from bayescal._meant import public
+from bayescal._texts import text_of
 
 ABSTAIN = ("refuse", "drop", "wrong")  #: Treatments of missing answers (without a grade or a confidence).
 
@@ -65,10 +66,7 @@ class Answers:
     #: Fingerprint of the content of each question; None where it is unknown.
     _content: Array | None = field(default=None, init=False)
     #: For messages of functions that take columns.
-    _instead_of_rows: ClassVar[str] = (
-        "Answers. They are evaluated by `bayescal.evaluate(**answers.rows())`, and those of several models compared by "
-        "`bayescal.compare(**bayescal.read.matched({'a': answers, 'b': others}))`."
-    )
+    _instead_of_rows: ClassVar[str] = text_of("answers in place of rows")
 
     def __post_init__(self) -> None:
         n = len(self.correct)
@@ -393,8 +391,7 @@ def _require_same(of_rows: Answers, first: str, named: Mapping[str, Answers], su
             i = int(np.argmax(differ))
             shown = "" if what == "content" else f", which is {quoted(str(ours[i]))} and {quoted(str(theirs[i]))}"
             hint = (
-                "Samples without ids have the numbers of their places in the data set; run the models with ids, or in "
-                "the same order."
+                text_of("samples without ids")
                 if what == "content"
                 else f"Read the logs of all models with the same `{what}`."
             )

@@ -15,6 +15,7 @@ from bayescal import _checks
 from bayescal._arrays import Floats
 from bayescal._invalid import quoted
 from bayescal._meant import public
+from bayescal._texts import text_of
 from bayescal.read.answers import Answers, settled
 from bayescal.read.fields import STATED, graded, json_records, log_files, stated, value_at, within
 
@@ -243,9 +244,7 @@ def _of_choices(records: Sequence[Record], score: str, delimiter: str, name: str
     if (sizes < 2).any():
         i = int(np.argmin(sizes))
         raise ValueError(
-            f"`paths` must hold questions with at least two choices; document {records[i].get('doc_id')} of '{name}' "
-            f"has {sizes[i]} log-likelihoods. A single log-likelihood is that of the right text, which is not a "
-            "confidence in an answer."
+            text_of("a single log-likelihood", document=records[i].get("doc_id"), file=name, number=sizes[i])
         )
     values, starts = np.concatenate(likelihoods), np.concatenate([[0], np.cumsum(sizes)[:-1]])
     if score == "acc_norm":

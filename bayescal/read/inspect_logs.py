@@ -12,6 +12,7 @@ from bayescal import _packages
 from bayescal._checks import did_you_mean
 from bayescal._invalid import quoted
 from bayescal._meant import public
+from bayescal._texts import text_of
 from bayescal.read.answers import Answers, settled
 from bayescal.read.fields import STATED, fingerprint, graded, log_files, stated, value_at, within
 
@@ -238,11 +239,7 @@ def _place_of_confidence(samples: Sequence[Mapping[str, Any]], scorer: str, read
     if places_with:
         places = ", ".join(f"{place!r} ({counts[place]} of {len(samples)} samples)" for place in places_with)
         raise ValueError(f"`confidence` must say where the confidence is; there are several: {places}.")
-    raise ValueError(
-        "`confidence` must say where the confidence is: no sample has a number in `metadata.confidence`, a score "
-        "called 'confidence', or a text such as 'Confidence: 90%'. Pass a path, such as "
-        "'metadata.stated_confidence', or a `pattern`."
-    )
+    raise ValueError(text_of("no confidence in samples"))
 
 
 def _read(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from bayescal import _checks
 from bayescal._arrays import Axes, AxesDivider, Bools, Floats, Ints
+from bayescal._texts import text_of
 from bayescal.draws import Draws
 from bayescal.posterior.contract import HasHypotheses
 from bayescal.report.drawing import SMALL, add_part, background, is_dark, palette, require_evaluation
@@ -122,11 +123,7 @@ def one_problem(evaluation: Any) -> Evaluation:
 def require_undivided(ax: "Axes") -> None:
     """Refuse axes that hold a diagram already: two histograms cannot share their lower part."""
     if ax.get_axes_locator() is not None:
-        raise ValueError(
-            "`ax` already holds a reliability diagram, or is part of a grid that moves it. Give each diagram axes of "
-            "its own: `fig, axes = plt.subplots(1, 2)`. For several classifiers in one diagram, pass them together: "
-            "`plot_reliability({'A': first, 'B': second})`."
-        )
+        raise ValueError(text_of("occupied axes"))
 
 
 def divided(ax: "Axes") -> "tuple[AxesDivider, Axes]":

@@ -9,6 +9,7 @@ from bayescal._arrays import Array, Axes, Figure, Line2D, SubFigure
 from bayescal._invalid import quoted
 from bayescal._meant import public
 from bayescal._synonyms import BINNINGS as STRATEGIES
+from bayescal._texts import text_of
 from bayescal.analyses.one import DEFAULT_MODEL
 from bayescal.data.columns import class_numbers, column, own_hints
 from bayescal.data.frames import column_names, same_rows, to_array
@@ -314,10 +315,7 @@ class CalibrationDisplay:
         options |= {"weights": weights}
         if probabilities.ndim == 2 and probabilities.shape[1] > 1:
             if pos_label is not None:
-                raise ValueError(
-                    "`pos_label` needs the probabilities of that class alone: pass one column of `y_prob`. If there "
-                    "are more than two labels, pass `y_true == pos_label` instead of `pos_label`."
-                )
+                raise ValueError(text_of("probabilities of the displayed label"))
             evaluation = _evaluated(y_true, y_prob, **options)
         else:
             probabilities = column("y_prob", probabilities)
@@ -349,11 +347,7 @@ def _predicted(estimator: Any, features: Any) -> tuple[Array, list[Any]]:
     except AttributeError as problem:
         if isinstance(problem, ValueError):  # scikit-learn's NotFittedError is both
             raise
-        raise TypeError(
-            f"`estimator` has no `predict_proba` ({kind}). For a classifier with a decision function, "
-            "scikit-learn's `CalibratedClassifierCV(estimator)` computes probabilities; if you have probabilities "
-            "already, use `from_predictions`."
-        ) from problem
+        raise TypeError(text_of("estimator without probabilities", kind=kind)) from problem
     predicted = predict(features)  # first, since an estimator that is not fitted says so here
     classes = getattr(estimator, "classes_", None)
     if classes is None:
@@ -389,16 +383,9 @@ def _outcomes(y_true: Any, pos_label: Any) -> tuple[Array, Any]:
         _checks.finite("y_true", labels)
     occurring = np.unique(labels).tolist()
     if len(occurring) > 2 and labels.dtype.kind == "f" and ((labels > 0) & (labels < 1)).any():
-        raise ValueError(
-            "`y_true` must hold labels; it holds fractions, which look like probabilities: are `y_true` and `y_prob` "
-            "swapped?"
-        )
+        raise ValueError(text_of("labels are fractions"))
     if len(occurring) > 2:
-        raise ValueError(
-            f"`y_true` must have at most two labels if `y_prob` is one column; it has {len(occurring)}, such as "
-            f"{quoted(occurring[:3])}. For one class against all others, pass `y_true == label`; for all classes, pass "
-            "the matrix of probabilities."
-        )
+        raise ValueError(text_of("more than two labels to display", number=len(occurring), such=quoted(occurring[:3])))
     pair = next((p for p in PAIRS if set(occurring) <= set(p) and (pos_label is None or pos_label in p)), None)
     if pos_label is None and pair is None:
         raise ValueError(

@@ -12,6 +12,7 @@ from bayescal import _checks, _render
 from bayescal._arrays import Axes, Floats
 from bayescal._meant import public
 from bayescal._render import wrapped
+from bayescal._texts import text_of
 from bayescal.draws import Draws
 from bayescal.estimands.registry import EstimandLike, as_estimand, is_registered, registered
 from bayescal.report import drawing
@@ -242,11 +243,7 @@ def _rows_of(evaluations: Any) -> list[tuple[str, Evaluation]]:
     if isinstance(evaluations, GroupedEvaluation):
         return [*zip(evaluations.names, evaluations.values(), strict=True), ("all rows", evaluations.overall)]
     if not isinstance(evaluations, Mapping):
-        raise TypeError(
-            "`evaluations` must be a GroupedEvaluation, from `evaluate(..., by=...)`, a ClasswiseEvaluation, or a "
-            f"mapping of names to evaluations, not {type(evaluations).__name__}. `bayescal.plot(result)` draws other "
-            "results."
-        )
+        raise TypeError(text_of("type of evaluations in a forest plot", kind=type(evaluations).__name__))
     if not evaluations:
         raise ValueError("`evaluations` is empty; at least one evaluation is needed.")
     for name, evaluation in evaluations.items():

@@ -8,6 +8,7 @@ import numpy as np
 from bayescal import _checks, _packages
 from bayescal._arrays import Array, Axes
 from bayescal._meant import public
+from bayescal._texts import text_of
 from bayescal.report import diagram, drawing
 from bayescal.report.overlay import add_evaluation, several
 from bayescal.results import wording
@@ -144,11 +145,7 @@ def _axes_for(names: Sequence[str], ax: Any) -> Array:
     """Return one Axes per evaluation: those that are given, or those of a new pyplot figure, in one row."""
     if ax is None:
         if len(names) > MOST_APART:
-            raise ValueError(
-                f"`evaluation` has {len(names)} choices of bins, and at most {MOST_APART} are drawn side by side. "
-                "Take one number of bins, as in `bin_sensitivity(y_true, y_prob, n_bins=15)`, or pass `ax`, one Axes "
-                "per choice."
-            )
+            raise ValueError(text_of("many choices of bins", choices=len(names), most=MOST_APART))
         _packages.require("matplotlib")
         from matplotlib import pyplot as plt
 

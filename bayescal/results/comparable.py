@@ -10,6 +10,7 @@ import numpy as np
 
 from bayescal import _render
 from bayescal._arrays import Floats
+from bayescal._texts import text_of
 from bayescal.draws import Draws
 from bayescal.estimands.estimand import EVENTS, OWN_EVENT, OWN_EVENT_WORDS, Estimand
 from bayescal.estimands.registry import EstimandLike, as_estimand, as_scalar, registered
@@ -109,11 +110,7 @@ def pair_cells(
 
 def pair_key(axis: str, rope: float, words: str = "ECE", comparative: str = "smaller") -> str:
     """Explain the columns of probabilities in a table of pairs; `comparative`: such as "larger", of better values."""
-    return (
-        f"P(1st) is the probability that the first {axis} is better: its {words} is {comparative} by more than "
-        f"{rope:g}. P(2nd) is the same for the second {axis}. P(equal) is the probability that the difference is "
-        f"at most {rope:g} (the rope)."
-    )
+    return text_of("columns of a comparison", axis=axis, words=words, comparative=comparative, rope=rope)
 
 
 def label_lines(rows: Iterable[Mapping[str, Any]], axis: str, words: str = "ECE", decimals: int = 4) -> list[str]:
@@ -193,12 +190,7 @@ def different_events(record: Estimand, pairs: Mapping[tuple[int, int], Paired] |
     if not record.same_event or not pairs:
         return ""
     if any(record.has_own_event(pair.first.target) for pair in pairs.values()):
-        return (
-            f"`estimand={record.name!r}` cannot be compared under `target={OWN_EVENT!r}`: each classifier has another "
-            f"event, {OWN_EVENT_WORDS!r}, so that a classifier with worse probabilities can have the better value. Use "
-            "`bayescal.scores.compare` for proper scores of all classes; for two classes `target='event'` with "
-            "`y_prob[:, 1]`; or compare one class at a time as an event, as in `compare(y_true == k, {name: P[:, k]})`."
-        )
+        return text_of("event differs between classifiers", name=record.name, target=OWN_EVENT, event=OWN_EVENT_WORDS)
     # an event is the same for all classifiers; in simulated counts, outcomes may differ all the same
     separate = [pair for pair in pairs.values() if pair.first.target not in EVENTS]
     differ = max(
@@ -207,11 +199,7 @@ def different_events(record: Estimand, pairs: Mapping[tuple[int, int], Paired] |
     if not differ:
         return ""
     rows = next(iter(pairs.values())).first.n_rows
-    return (
-        f"`estimand={record.name!r}` needs the same outcomes of all classifiers; in {differ} of {rows} rows they "
-        "differ: each classifier has another event, so that one with worse confidences can have the better value. "
-        "Compare a calibration error, such as 'ece', or probabilities of one event."
-    )
+    return text_of("outcomes differ between classifiers", name=record.name, differ=differ, rows=rows)
 
 
 def values_of(evaluation: Evaluation, estimand: EstimandLike) -> Floats:

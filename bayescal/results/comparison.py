@@ -10,6 +10,7 @@ import numpy as np
 from bayescal import _arviz, _checks, _render
 from bayescal._arrays import Floats, pd, xr
 from bayescal._meant import public
+from bayescal._texts import text_of
 from bayescal.estimands.estimand import Estimand
 from bayescal.estimands.registry import EstimandLike, as_estimand, estimand_called, hint, registered
 from bayescal.posterior.contract import Pooled
@@ -144,11 +145,7 @@ class Compared(Judged, Evaluations):
 MEASURES = ("ece", "brier_score", "auc", "accuracy")  #: Quantities of the table of classifiers.
 #: Design effect from which rows count as dependent, and the remark for two classifiers on such rows.
 DEPENDENT_DESIGN_EFFECT = 1.5
-DEPENDENT_ROWS = (
-    "Rows of one cluster depend on each other. Intervals of differences of ECEs are then too narrow: 95 % intervals "
-    "contained the difference in 83 % of simulated data sets with dependent rows. Those of scores and AUCs contained "
-    "it in 94 % or more on average."
-)
+DEPENDENT_ROWS = text_of("differences of dependent rows")
 
 
 @public

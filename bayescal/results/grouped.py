@@ -10,6 +10,7 @@ from bayescal import _arviz, _checks, _presented, _render
 from bayescal._arrays import pd, xr
 from bayescal._meant import public
 from bayescal._metrics import Table
+from bayescal._texts import text_of
 from bayescal.data.groups import UNNAMED, in_words
 from bayescal.draws import Draws
 from bayescal.estimands.registry import EstimandLike, as_estimand, as_scalar
@@ -26,11 +27,7 @@ P_STANDS_OUT = 0.8  #: A group stands out if its error is the largest with at le
 FEWEST_POOLED_GROUPS = 5  #: Least number of groups with which the coverage of partial pooling was measured.
 PRINTED_GROUPS = 25  #: Maximum number of groups that are printed.
 #: Remark on pooled groups of which none stands out; docs/explanation/partial_pooling.md has the measured numbers.
-POOLED_REMARK = (
-    "The largest probability of being the worst is overstated where many groups are nearly equal. The standard "
-    "deviation over the groups is too large if their errors differ but have equal size, and too small if the groups "
-    "form two distinct sets."
-)
+POOLED_REMARK = text_of("pooled groups")
 
 
 @public
@@ -325,10 +322,7 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
     def _of_pooling(self) -> tuple[str, ...]:
         """Return the remark on assumptions of pooling that the data cannot check."""
         if self.pooling == "complete":
-            return (
-                "Complete pooling assumes that all groups have the same accuracies; if they differ, intervals are too "
-                "narrow.",
-            )
+            return (text_of("complete pooling"),)
         number = self.n_with_rows
         if self.pooling == "none":
             return ()

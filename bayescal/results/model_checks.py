@@ -10,6 +10,7 @@ import numpy as np
 
 from bayescal import _arviz, _checks, _packages
 from bayescal._arrays import Array, Floats, Indices, Ints, az, xr
+from bayescal._texts import text_of
 from bayescal.draws import BinDraws
 from bayescal.estimands.registry import EstimandLike, registered
 from bayescal.posterior.contract import HasHypotheses, HasParameters, PredictsOutcomes
@@ -222,11 +223,7 @@ class ModelChecks:
         ev = self._this
         posterior: Any = require_exact(ev.posterior, "under_prior")
         if type(ev.counts) is not BinnedCounts:
-            raise TypeError(
-                f"`under_prior` exists for BinnedCounts, not for {type(ev.counts).__name__}. The prior of its bins is "
-                "`bayescal.evaluate_counts(bayescal.BinnedCounts.empty(result.counts.bins), "
-                f"model={ev.model!r})`, with the same options of the model."
-            )
+            raise TypeError(text_of("prior of other counts", kind=type(ev.counts).__name__, model=ev.model))
         empty = BinnedCounts.empty(ev.counts.bins, target=ev.counts.target)
         result: Self = ev._with(replace(posterior, counts=empty), counts=empty)
         return result

@@ -12,6 +12,7 @@ from bayescal import _arviz, _checks, _render
 from bayescal._arrays import Floats, pd, xr
 from bayescal._invalid import errors_of
 from bayescal._meant import public
+from bayescal._texts import text_of
 from bayescal.draws import Draws
 from bayescal.estimands.registry import EstimandLike, as_estimand, as_scalar, estimand_called, hint
 from bayescal.posterior.random_effects import RandomEffectsPosterior
@@ -57,12 +58,7 @@ def sentence_of(verdict: Verdict, n_datasets: int, population: Population, sign:
 
 def key_of(rope: float, words: str, comparative: str) -> str:
     """Explain the columns of the table."""
-    return (
-        f"The left part averages over these data sets. P(1st) is the probability that the mean {words} of the first "
-        f"classifier is {comparative} by more than {rope:g}, P(2nd) the same for the second, and P(equal) that the "
-        f"difference is at most {rope:g} (the rope). The right part is for a population of data sets, of which these "
-        "are taken as a random sample: the mean difference, and the sd of differences between data sets."
-    )
+    return text_of("columns of a comparison over data sets", words=words, comparative=comparative, rope=rope)
 
 
 def lines_of(rows: Iterable[Mapping[str, Any]], words: str, n_datasets: int, decimals: int = 4) -> list[str]:

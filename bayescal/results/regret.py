@@ -8,6 +8,7 @@ import numpy as np
 from bayescal import _checks, _presented, _render
 from bayescal._arrays import Floats
 from bayescal._meant import public
+from bayescal._texts import text_of
 from bayescal.draws import Draws
 from bayescal.estimands.regret import FEWEST_ROWS_PER_SIDE, rows_per_side
 from bayescal.results import wording
@@ -120,11 +121,7 @@ def remarks_on(counts: Counts) -> tuple[str, ...]:
             "these, evaluate with more bins, as in `bins=20`, or with them as edges, as in `bins=[0, 0.1, 0.2, 1]`."
         )
     if few and counts.n_rows:
-        texts.append(
-            f"{few} of {number} thresholds have fewer than {FEWEST_ROWS_PER_SIDE} (effective) rows on a side. They "
-            "count, since the regret is also large if nearly all rows are on the wrong side, but their own intervals "
-            "are often too low."
-        )
+        texts.append(text_of("thresholds with few rows on a side", few=few, number=number, fewest=FEWEST_ROWS_PER_SIDE))
     if 0 < counts.effective_rows < FEW_ROWS:
         texts.append(
             f"With fewer than {FEW_ROWS} rows, the interval of the largest regret is often too low if one bin is far "
@@ -134,7 +131,4 @@ def remarks_on(counts: Counts) -> tuple[str, ...]:
 
 
 #: Meaning of the columns of the table.
-KEY = (
-    "regret: expected loss per row of decisions at the threshold because of miscalibration, t for a false positive and "
-    "1 - t for a false negative; P(largest): probability to have the largest regret. Intervals are pointwise."
-)
+KEY = text_of("columns of regret")

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from bayescal import _render
+from bayescal._texts import text_of
 from bayescal.data.reading import Reading, reading_of
 from bayescal.estimands.area_under_roc import auc_grid_error, grid_of
 from bayescal.estimands.errors import SHARE_OF_E90, e90_bins
@@ -88,10 +89,7 @@ def _certain(counts: BinnedCounts) -> str | None:
     wrong, both = error / weight, (counts.weight.sum(axis=1) > 0).all()
     if error - float(counts.losses.squares.sum()) <= CERTAIN_SPREAD * weight:
         if wrong > OUTCOMES_SHARE or not (both or counts.target == "top-label"):
-            return (
-                "All probabilities are exactly 0 or 1. If they are hard predictions, pass the probabilities from which "
-                "they were made."
-            )
+            return text_of("hard predictions")
         n = counts.n_rows
         equal = f"{n - round(error)} of {n}" if not counts.weighted else f"{_render.percent(1 - wrong)} of the"
         if counts.target == "top-label":
@@ -197,11 +195,7 @@ def _saturated(counts: Counts) -> str | None:
     near = np.minimum(mean, 1 - mean) < NEAR_CERTAINTY
     if counts.share[occupied][near].sum() < SATURATED_SHARE - ROUNDING:
         return None
-    return (
-        f"At least {100 * SATURATED_SHARE:g} % of the rows are in bins whose mean confidence is within "
-        f"{NEAR_CERTAINTY:g} of 0 or 1. If few predictions in these bins are wrong, the interval depends on the prior "
-        "of their error rate."
-    )
+    return text_of("saturated bins", share=100 * SATURATED_SHARE, distance=NEAR_CERTAINTY)
 
 
 def _many_bins(counts: Counts) -> str | None:
@@ -247,11 +241,7 @@ def hidden_errors(counts: Counts) -> str | None:
         return None
     low, high = (counts.bins.edges[at + side] for side in (0, 1))
     equal_mass = "bins of equal mass (`binning='equal-mass'`), " * (counts.bins.kind == "equal-width")
-    return (
-        f"At least half of the rows, with different probabilities, are in the bin from {low:.3g} to {high:.3g}. The "
-        "ECE and the probability of exact calibration concern only the mean of a bin: errors that cancel inside this "
-        f"bin may be as large as the ECE. Try {equal_mass}more bins, or `calibration_curve`."
-    )
+    return text_of("most rows in one bin", low=low, high=high, advice=equal_mass)
 
 
 def rare_error(counts: Counts) -> str | None:

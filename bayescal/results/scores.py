@@ -11,6 +11,7 @@ from scipy.special import betaincinv, gammaincinv, ndtr
 from bayescal import _arviz, _checks, _presented, _render
 from bayescal._arrays import Floats, pd, xr
 from bayescal._meant import public
+from bayescal._texts import text_of
 from bayescal.draws import BinDraws, Draws
 from bayescal.estimands.estimand import Estimand
 from bayescal.estimands.registry import EstimandLike, estimand_called
@@ -469,10 +470,7 @@ class MurphyDecomposition(_Decomposition):
     within_bin_covariance: float
 
     _signs = MURPHY
-    _remark = (
-        "Parts of the observed score. Sampling noise increases reliability and resolution, especially if bins have "
-        "few rows; `evaluate` gives an interval for the reliability as `squared_l2_error`."
-    )
+    _remark = text_of("parts of Murphy")
 
     @property
     def generalized_resolution(self) -> float:
@@ -506,7 +504,4 @@ class CorpDecomposition(_Decomposition):
     uncertainty: float
 
     _signs = CORP
-    _remark = (
-        "Parts of the observed score. Isotonic regression also fits noise, so miscalibration and discrimination "
-        "are too large on average, especially with few rows."
-    )
+    _remark = text_of("parts of isotonic regression")

@@ -12,6 +12,7 @@ from bayescal import _checks, _render
 from bayescal._arrays import Floats, Ints
 from bayescal._invalid import errors_of
 from bayescal._meant import public
+from bayescal._texts import text_of
 from bayescal.analyses.groups import evaluate_groups
 from bayescal.analyses.one import DEFAULT_MODEL, evaluate_one
 from bayescal.data.frames import same_rows
@@ -252,12 +253,7 @@ _require_counts = partial(
 def warn_of_codes(rows: SurvivalRows) -> None:
     """Warn if events may have the codes 1 (censored) and 2 (event), as often in R."""
     if rows.cause == 1 and (rows.event == 1).any() and (rows.event == 2).any() and rows.event.min() > 0:
-        warnings.warn(
-            "no row is censored: `event` holds 1 and 2 and no 0. If 1 is the code of censored rows and 2 that of the "
-            "event, as often in R, pass `event - 1`.",
-            UserWarning,
-            skip_file_prefixes=_checks.PACKAGE,
-        )
+        warnings.warn(text_of("no censored row"), UserWarning, skip_file_prefixes=_checks.PACKAGE)
 
 
 def edges_of_risks(rows: SurvivalRows, bins: Any, binning: str) -> Bins:
@@ -280,9 +276,7 @@ def require_followed(counts: HorizonCounts) -> HorizonCounts:
         )
     if share > MOST_NOT_FOLLOWED:
         warnings.warn(
-            f"{_render.percent(share)} of the rows are in bins that end with a censored row before the horizon "
-            f"{counts.horizon:g}: their calibration is taken from the other bins and the prior. Use an earlier "
-            "horizon.",
+            text_of("bins that end with a censored row", share=_render.percent(share), horizon=counts.horizon),
             NotFollowedWarning,
             skip_file_prefixes=_checks.PACKAGE,
         )

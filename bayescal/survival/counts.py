@@ -10,6 +10,7 @@ from bayescal import _checks
 from bayescal._arrays import Array, Floats, Ints
 from bayescal._meant import public
 from bayescal._rules import LARGEST_WEIGHT
+from bayescal._texts import text_of
 from bayescal.data.columns import allowed_weights, refuse_scale, weight_column
 from bayescal.data.frames import to_array
 from bayescal.stats._kernel import bin_index
@@ -68,10 +69,7 @@ class SurvivalCounts(Counted):
     6
     """
 
-    not_paired: ClassVar[str] = (
-        "They are counts of one model, and a difference also depends on the joint distribution of the risks of both "
-        "models: compare rows, with `bayescal.survival.compare(time, event, {'A': a, 'B': b}, horizon=5)`."
-    )
+    not_paired: ClassVar[str] = text_of("survival counts are not paired")
 
     bins: Bins
     times: Floats

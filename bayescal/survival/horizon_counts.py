@@ -6,6 +6,7 @@ from operator import attrgetter
 import numpy as np
 
 from bayescal._arrays import Array, Bools, Floats, Ints
+from bayescal._texts import text_of
 from bayescal.data.groups import Clusters
 from bayescal.data.predictions import Predictions
 from bayescal.stats._kernel import bin_index
@@ -128,10 +129,7 @@ class HorizonCounts(Whole):
     losses: LossSums | None  # squared errors with these weights; None if more than 5 % of the rows are not followed
     ranks: Ranks | None  # with these weights
 
-    not_added = (
-        "counts at one horizon cannot be added, because curves of all rows do not follow from those of two parts; "
-        "add `SurvivalCounts`."
-    )
+    not_added = text_of("counts at one horizon")
     bins, target, n, k = (property(attrgetter(f"rows.{name}")) for name in ("bins", "target", "n", "k"))
     n_rows, weighted = (property(attrgetter(f"rows.{name}")) for name in ("n_rows", "weighted"))
     occupied, share = (property(attrgetter(f"rows.{name}")) for name in ("occupied", "share"))

@@ -10,6 +10,7 @@ from bayescal._arrays import Array, Floats, Ints
 from bayescal._invalid import InvalidRows
 from bayescal._meant import public
 from bayescal._rules import IN_UNIT_INTERVAL
+from bayescal._texts import text_of
 from bayescal.data.columns import allowed_weights, column, of_two_classes, scale_free, weight_column
 from bayescal.data.frames import same_rows, to_array
 
@@ -18,10 +19,7 @@ EVENT_RULE = "must be 0 (censored), 1 (the event) or 2, 3, ... (other causes)"  
 #: What to do with survival curves in place of risks.
 OF_CURVES = "For survival curves, pass `risk_at_horizon(curves, horizon)`."
 #: What to pass as kinds of exits.
-KINDS_OF_EXIT = (
-    "Pass 0 for censored rows, 1 for the event, and 2, 3, ... for other causes that prevent it, as in "
-    "`numpy.where(died, 1, 0)`."
-)
+KINDS_OF_EXIT = text_of("kinds of exit")
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,10 @@ from typing import Annotated
 
 import typer
 
+from bayescal._texts import read_texts
 from bayescal.cli import options as cli
+
+HELP = read_texts(Path(__file__).with_suffix(".txt"))
 
 #: Panels of the help page.
 STUDY = "With --coverage: all combinations of size, population and curve"
@@ -21,9 +24,7 @@ class AgreementOptions(cli.Options):
 
     target: str | None = cli.TARGET()
     binning: str | None = cli.BINNING()
-    model: str | None = cli.option(
-        cli.MODEL, "NAME", "Model of the posterior: shrinkage or dirichlet. [dim]\\[default: shrinkage][/]"
-    )
+    model: str | None = cli.option(cli.MODEL, "NAME", HELP["model"])
     sub_models: str | None = cli.SUB_MODELS()
 
 
@@ -31,42 +32,20 @@ class AgreementOptions(cli.Options):
 class StudyOptions(cli.Options):
     """Options of the coverage study."""
 
-    estimand: str | None = cli.option(
-        STUDY,
-        "NAME",
-        "Quantity whose intervals are measured, such as l2_error, e90_bins or signed_error. [dim]\\[default: ece][/]",
-    )
-    sizes: str | None = cli.option(STUDY, "N,...", "Numbers of rows. [dim]\\[default: 300,2000,20000][/]")
-    populations: str | None = cli.option(
-        STUDY,
-        "NAME,...",
-        "Distributions of the confidences: top (most near 1), flat, rare (most near 0). [dim]\\[default: all][/]",
-    )
-    curves: str | None = cli.option(
-        STUDY,
-        "NAME[:STRENGTH],...",
-        "True calibration curves: calibrated, temperature, shift, wave, one-bad-bin. [dim]\\[default: six curves][/]",
-    )
-    methods: str | None = cli.option(
-        STUDY,
-        "NAME,...",
-        "Interval methods: shrinkage, dirichlet, percentile-bootstrap, basic-bootstrap. [dim]\\[default: all][/]",
-    )
-    repeats: int | None = cli.option(STUDY, "NUMBER", "Data sets per combination. [dim]\\[default: 100][/]", min=1)
+    estimand: str | None = cli.option(STUDY, "NAME", HELP["estimand"])
+    sizes: str | None = cli.option(STUDY, "N,...", HELP["sizes"])
+    populations: str | None = cli.option(STUDY, "NAME,...", HELP["populations"])
+    curves: str | None = cli.option(STUDY, "NAME[:STRENGTH],...", HELP["curves"])
+    methods: str | None = cli.option(STUDY, "NAME,...", HELP["methods"])
+    repeats: int | None = cli.option(STUDY, "NUMBER", HELP["repeats"], min=1)
 
 
 @dataclass(frozen=True)
 class VerifyOptions(cli.Options):
     """Options of both checks."""
 
-    bins: str | None = cli.option(EITHER, cli.BINS_VALUES, f"{cli.BINS_TEXT} [dim]\\[default: 15][/]")
-    draws: int | None = cli.option(
-        EITHER,
-        "NUMBER",
-        "With FILE: MCMC draws of PyMC, in four chains. With --coverage: posterior draws, or bootstrap resamples. "
-        "[dim]\\[default: 10000, 2000][/]",
-        min=1,
-    )
+    bins: str | None = cli.option(EITHER, cli.BINS_VALUES, HELP["bins"])
+    draws: int | None = cli.option(EITHER, "NUMBER", HELP["draws"], min=1)
     seed: int = cli.option(EITHER, "NUMBER", cli.SEED, min=0, default=1)
 
 

@@ -26,6 +26,7 @@ from pymc.logprob.transforms import Transform
 from bayescal import _checks
 from bayescal._arrays import Floats
 from bayescal._meant import known_keywords, public
+from bayescal._texts import text_of
 from bayescal.decisions.counts import ThresholdCounts
 from bayescal.posterior.dirichlet import dirichlet_posterior
 from bayescal.posterior.shrinkage import prior as priors
@@ -243,10 +244,7 @@ def shrinkage_model(
     ['rate', 'intercept', 'log_slope']
     """
     if with_calibrated and sub_model is not None:
-        raise ValueError(
-            "`with_calibrated` needs the average of sub-models, `sub_model=None`. For exact calibration alone use "
-            "`calibrated_model`."
-        )
+        raise ValueError(text_of("exact calibration of one sub-model"))
     return _shrinkage(counts, sub_model, with_calibrated, family_evidence or {}, prior)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import bayescal
 from bayescal import datasets
-from bayescal.cli.tour import YOUR_OWN_LOGS, in_plain_words
+from bayescal.cli.tour import in_plain_words, your_own
 
 
 def _cancer():
@@ -67,7 +67,9 @@ def test_what_demo_suggests_for_logs_works(tmp_path, monkeypatch, run):
         "lm-eval": {"FOLDER": logs / "lm_eval" / "small", "FOLDER_OF_ANOTHER_MODEL": logs / "lm_eval" / "large"},
         "inspect": {"FOLDER": logs / "inspect_json"},
     }
-    commands = [shlex.split(line) for line in YOUR_OWN_LOGS.splitlines()]
+    commands = [
+        shlex.split(line) for line in dict(your_own())["In the shell, for logs of language models"].splitlines()
+    ]
     assert [command[1] for command in commands] == ["report", "compare", "report"]
     monkeypatch.chdir(tmp_path)
     for command in commands:

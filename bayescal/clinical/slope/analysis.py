@@ -12,6 +12,7 @@ from bayescal import _checks
 from bayescal._arrays import Classes, Floats
 from bayescal._invalid import quoted
 from bayescal._meant import public
+from bayescal._texts import text_of
 from bayescal.clinical.imputed import mixed_recalibration
 from bayescal.clinical.slope.counts import LogitCounts
 from bayescal.clinical.slope.posterior import WEAK, RecalibrationPosterior, lever_of, recalibration_posterior
@@ -144,11 +145,7 @@ def recalibration(
         return recalibration_counts(counts, name=groups.name, **options)
     alone = [label for label, part_of in zip(groups.labels, within, strict=True) if part_of and len(part_of) < 2]
     if alone:
-        raise ValueError(
-            f"`cluster` must hold at least two clusters in each group; {len(alone)} of {len(groups)} groups have one, "
-            f"first {alone[0]!r}. If the groups are the clusters, leave out `cluster`, and `.new_centre()` of the "
-            "result predicts another one; for all rows together, leave out `by`."
-        )
+        raise ValueError(text_of("groups with one cluster", alone=len(alone), groups=len(groups), first=alone[0]))
     result = recalibration_counts(counts, name=groups.name, **options)
     whole = recalibration_counts(LogitCounts.from_predictions(rows, clusters=clusters), **options)
     return replace(result, overall=whole)

@@ -11,6 +11,7 @@ from scipy.special import expit, logit
 from bayescal import _checks, _presented, _render
 from bayescal._arrays import Floats
 from bayescal._meant import public
+from bayescal._texts import text_of
 from bayescal.clinical.slope.counts import LogitCounts
 from bayescal.clinical.slope.posterior import RecalibrationPosterior, lever_of
 from bayescal.data.columns import column
@@ -23,14 +24,13 @@ FEWEST_CENTRES, FEW_CENTRES = 3, 10  #: Least number of centres, and that below 
 SHIFT_SCALE, SLOPE_SCALE, LOG_SCALE = 0.5, 0.3, 0.5
 #: Words of the quantities, and the values of calibrated predictions.
 QUANTITIES = {
-    "intercept": ("intercept", 0.0), "slope": ("slope", 1.0), "observed_expected": ("observed / expected events", 1.0),
-    "ece": ("ECE of the line", 0.0), "auc": ("AUC (c-statistic)", float("nan")),
-}  # fmt: skip
-KEY = (
-    "Mean centre: the line with the mean parameters of the population of centres. New centre: 95 % prediction "
-    "intervals. ECE of the line: mean absolute difference between the line and the stated probability, over all rows; "
-    "the mean centre has none, because errors of its line only increase it."
-)
+    "intercept": ("intercept", 0.0),
+    "slope": ("slope", 1.0),
+    "observed_expected": ("observed / expected events", 1.0),
+    "ece": ("ECE of the line", 0.0),
+    "auc": ("AUC (c-statistic)", float("nan")),
+}
+KEY = text_of("columns of a new centre")
 
 
 @public

@@ -16,6 +16,7 @@ from scipy.special import expit
 
 from bayescal import _checks
 from bayescal._arrays import Floats, Generator
+from bayescal._texts import text_of
 from bayescal.clinical.slope.counts import LogitCounts
 
 NAMES = ("intercept", "slope")  #: Quantities with a marginal density.
@@ -260,10 +261,7 @@ def recalibration_posterior(counts: LogitCounts, *, prior: Any = WEAK) -> Recali
     p_reversed = posterior.p_not_increasing
     if counts.agreeing and p_reversed > MOST_P_NOT_INCREASING:
         raise ValueError(
-            f"`y_prob` must not be exactly 0 or 1 where other rows have a negative slope: {counts.agreeing} of "
-            f"{counts.n_rows} rows are at 0 or 1 and agree with their outcome, which is impossible at slopes below 0, "
-            f"but the other rows give such slopes the probability {p_reversed:.3g}. Pass `floor=1e-6` to "
-            "use these rows at that distance from 0 and 1; the slope depends on the floor. Are labels exchanged?"
+            text_of("certain rows and a negative slope", certain=counts.agreeing, rows=counts.n_rows, p=p_reversed)
         )
     return posterior
 
@@ -286,12 +284,7 @@ def posterior_of_logits(counts: LogitCounts | Logits, prior: RecalibrationPrior)
 def _require_logits(counts: LogitCounts) -> None:
     zeros, ones = counts.contradicted.tolist()
     if zeros or ones:
-        raise ValueError(
-            f"`y_prob` must not be exactly 0 for rows with outcome 1 ({zeros} of {counts.n_rows} rows), nor exactly 1 "
-            f"for rows with outcome 0 ({ones} rows): no finite intercept and slope explains them. Hard predictions? "
-            "Pass probabilities. Otherwise look at these rows, or pass `floor=1e-6` to keep probabilities that far "
-            "from 0 and 1; the slope depends on the floor."
-        )
+        raise ValueError(text_of("certain rows that are wrong", zeros=zeros, rows=counts.n_rows, ones=ones))
     if not len(counts.n):
         raise ValueError(
             f"`y_prob` must have values strictly between 0 and 1 for an intercept and a slope; all {counts.n_rows} "
@@ -299,10 +292,7 @@ def _require_logits(counts: LogitCounts) -> None:
         )
     if np.ptp(counts.logit) < EQUAL:
         raise ValueError(
-            "`y_prob` must have at least two distinct values between 0 and 1 for a slope, further apart than a cell of "
-            f"{counts.step:g} in logit; all {counts.n_inside} rows are within one cell around "
-            f"{expit(counts.logit[0]):.3g}. To compare the share of events with it, "
-            "use `evaluate(y_true, y_prob).signed_error`."
+            text_of("scores within one cell", step=counts.step, rows=counts.n_inside, score=expit(counts.logit[0]))
         )
 
 
@@ -410,11 +400,7 @@ def _placed(density: _Density) -> tuple[Floats, Floats, Floats]:
         if max(np.abs(low).max(), np.abs(high).max()) > FARTHEST:
             break
     if density.prior.kind == "normal":
-        raise ValueError(
-            f"`prior` must not be so wide for these rows, (shift {density.prior.shift_sd:g}, slope "
-            f"{density.prior.slope_sd:g}): outcomes are separated, or have one value only, so that the posterior "
-            "reaches as far as the prior. Use the default prior, (2.5, 1.0)."
-        )
+        raise ValueError(text_of("prior of separated rows", shift=density.prior.shift_sd, slope=density.prior.slope_sd))
     raise ValueError(
         f"`prior` must not be {density.prior.kind!r} for these rows: outcomes are separated, or have one value only, "
         "so that the posterior is improper. Use the default prior."

@@ -9,6 +9,7 @@ import numpy as np
 from bayescal import _checks, _presented, _render
 from bayescal._arrays import Floats
 from bayescal._meant import public
+from bayescal._texts import text_of
 from bayescal.clinical.slope.counts import LogitCounts
 from bayescal.clinical.slope.new_centre import NewCentre, new_centre_of
 from bayescal.clinical.slope.posterior import NAMES, RecalibrationPosterior
@@ -123,10 +124,7 @@ class Recalibration(_presented.Presented):
             If there is no such quantity, or `prob` is not strictly between 0 and 1.
         """
         if name == "in_the_large":
-            raise ValueError(
-                "`name` must be 'intercept' or 'slope', which have a density on the grid; the calibration in the large "
-                "has draws, as in `rc.in_the_large.interval(0.95)`."
-            )
+            raise ValueError(text_of("parameters with a density"))
         _checks.one_of("name", name, NAMES)
         tail = (1 - _checks.fraction("prob", prob)) / 2
         low, high = self.posterior.quantile(name, [tail, 1 - tail])

@@ -17,6 +17,7 @@ from bayescal import _checks, _packages
 from bayescal._arrays import Array
 from bayescal._invalid import Finding, InvalidRows, NoValue, quoted
 from bayescal._rules import COMPLETE, OBSERVED, OVERSHOOT
+from bayescal._texts import text_of
 
 #: Kinds of columns: numbers; logarithms of probabilities, which become probabilities; class numbers or true/false;
 #: unchanged text in an array of objects. Labels and texts of the last two may be missing: NaN, or None.
@@ -286,8 +287,7 @@ class Source(ABC):
         elif of_labels and count == known:
             labels = ", ".join(quoted(word) for (word,) in words)
             more = (
-                ": first the label of outcome 0 (no event, or a wrong answer), then that of outcome 1. A column of "
-                "predicted labels is not an outcome."
+                f": {text_of('order of labels')}"
                 if len(words) == 2
                 else ". More than two labels need one column of probabilities per label, such as p_cat and p_dog, and "
                 "`prob_prefix='p_'`."
