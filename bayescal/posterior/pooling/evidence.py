@@ -117,12 +117,12 @@ def log_likelihood(n: Floats, k: Floats, eta: Floats, tau: float) -> Floats:
     """Binomial log likelihood, or Beta-binomial for tau > 0, up to a constant; bins are on the last axis."""
     if tau == 0:
         return _sums(k, eta) + _sums(n, log_expit(-eta))
-    binomial = k * eta + n * log_expit(-eta)
-    kappa, eta = kappa_of(tau), np.clip(eta, -FARTHEST, FARTHEST)
-    value = log_beta_binomial(n, k, eta, kappa)
+    kappa, near = kappa_of(tau), np.clip(eta, -FARTHEST, FARTHEST)
+    value = log_beta_binomial(n, k, near, kappa)
     many = kappa + n >= DIRECT  # differences of log Gammas cancel
     if many.any():
-        value = np.where(many, binomial + ratio_by_stirling(n, k, eta, np.array(kappa)), value)
+        binomial = k * eta + n * log_expit(-eta)
+        value = np.where(many, binomial + ratio_by_stirling(n, k, near, np.array(kappa)), value)
     return _sums(value)
 
 

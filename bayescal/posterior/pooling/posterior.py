@@ -130,8 +130,7 @@ def expected_groups(evidence: Floats, alpha: Floats) -> Floats:
     groups = np.full(len(alpha), len(evidence) / len(alpha))
     for _ in range(STEPS):
         weight = np.exp(digamma(alpha + groups) - digamma(alpha.sum() + len(evidence)))
-        joint = evidence * weight
-        moved = (joint / np.maximum(joint.sum(axis=1, keepdims=True), LEAST)).sum(axis=0)
+        moved = weight * ((1 / np.maximum(evidence @ weight, LEAST)) @ evidence)
         done = np.abs(moved - groups).max() < TOLERANCE
         groups = moved
         if done:
