@@ -52,10 +52,8 @@ class ClassPriorPosterior:
     :math:`\pi` for given C along lines between two classes: between classes that the cells hardly separate, and between
     random pairs. Along a line, Metropolis-Hastings proposals are from the truncated Normal with the slope and the
     curvature of the likelihood. Without these moves, chains would be slow if cells contain little information about the
-    classes.
-
-    Data augmentation moves C slowly if the target has many times as many rows as the source. Chains of two classes do
-    not use it; see the module `bayescal.shift.two_classes`.
+    classes. They are slow if the target has many times as many rows as the source. For chains of two classes, see the
+    module `bayescal.shift.two_classes`.
 
     .. [1] M. A. Tanner and W. H. Wong (1987), "The calculation of posterior distributions by data augmentation",
        Journal of the American Statistical Association 82, 528-540.
@@ -109,9 +107,7 @@ class ClassPriorPosterior:
         """Sweeps of each chain: more if the target is larger than the source.
 
         Given the frequencies, successive sweeps of the cells of a class with n labelled rows and m expected rows of the
-        target have the correlation m / (n + m), so that the correlation length is about 1 + m / n. Chains of two
-        classes take more sweeps if a class has few labelled rows, `worth` is small, the target has more rows than the
-        source or more than twice as many expected rows of one class, or the source is very large.
+        target have the correlation m / (n + m), and so the length 1 + m / n. For two classes, see `two_classes`.
         """
         if self._two:
             expected = self.counts.n_target * self._expected[0]
@@ -120,8 +116,7 @@ class ClassPriorPosterior:
             return self.most_sweeps
         (n_classes, n_cells), (of_all, of_class) = self.counts.source.shape, self._ratios
         ratio = max(of_all, of_class / 2)
-        lengths = LENGTHS if n_cells > n_classes or ratio > LARGER else LENGTHS / 2
-        return int(np.ceil(lengths * (1 + ratio)))
+        return int(np.ceil((LENGTHS if n_cells > n_classes or ratio > LARGER else LENGTHS / 2) * (1 + ratio)))
 
     @property
     def _ratios(self) -> tuple[float, float]:
@@ -249,8 +244,7 @@ def between(
 ) -> tuple[Floats, Floats]:
     """Draw what moves to one class from another one, shape (n_chains,); also the new distributions over cells.
 
-    `apart` is the difference of the distributions of the two classes, and `mixed` the distribution of the target, both
-    of shape (n_chains, n_cells). Frequencies are uniform before.
+    `apart`, shape (n_chains, n_cells), is the difference of their distributions, and `mixed` that of the target.
     """
 
     def expanded(mixed: Floats) -> tuple[Floats, Floats]:

@@ -163,7 +163,7 @@ def _deviations(rows: Rows, scale: tuple[float, float, float]) -> Deviations:
         return Deviations(at[:, 0], np.zeros((size, 3)), rows.log_likelihood(at, tau)[:, 0])
     precision = np.array([1 / s**2 if s > 0 else FIXED for s in sd])
     mode, (haa, hab, hbb) = _mode(rows, precision, tau)
-    live = np.array(sd) > 0
+    live, precision = np.array(sd) > 0, np.where(precision < FIXED, precision, 0.0)
     mode = mode * live
     determinant = haa * hbb - hab**2
     caa, cab, cbb = hbb / determinant, -hab / determinant, haa / determinant
@@ -172,8 +172,9 @@ def _deviations(rows: Rows, scale: tuple[float, float, float]) -> Deviations:
     chol = np.stack([first, second, np.sqrt(np.maximum(cbb - second**2, 1e-300))], axis=1) * live[[0, 1, 1]]
     z, weight = _rule(two=sd[1] > 0)
     at = placed(mode[:, None], chol[:, None], z[None])
-    ratio = rows.log_likelihood(at, tau) + log_prior(at, np.array(sd)) - log_proposal(z[None], chol[:, None])
-    return Deviations(mode, chol, np.logaddexp.reduce(ratio + np.log(weight), axis=1))
+    ratio = rows.log_likelihood(at, tau) + 0.5 * _sums(live * z**2 - precision * at**2)
+    log_size = np.log(np.where(live, chol[:, [0, 2]] * np.sqrt(precision), 1.0)).sum(axis=1)
+    return Deviations(mode, chol, np.logaddexp.reduce(ratio + np.log(weight), axis=1) + log_size)
 
 
 def _mode(rows: Rows, precision: Floats, tau: float) -> tuple[Floats, tuple[Floats, Floats, Floats]]:
@@ -220,21 +221,6 @@ def placed(mode: Floats, chol: Floats, z: Floats) -> Floats:
     return mode + np.stack([first, second], axis=-1)
 
 
-def log_prior(at: Floats, sd: Floats) -> Floats:
-    """Log density of deviations (..., 2) under Normals with standard deviations (..., 2); 0 where one is 0."""
-    live = sd > 0
-    safe = np.where(live, sd, 1.0)
-    return np.where(live, -0.5 * (at / safe) ** 2 - np.log(safe * np.sqrt(2 * np.pi)), 0.0).sum(axis=-1)
-
-
-def log_proposal(z: Floats, chol: Floats) -> Floats:
-    """Log density of the Laplace approximation at its standard coordinates; dimensions without scale are left out."""
-    scale = chol[..., [0, 2]]
-    live = scale > 0
-    safe = np.where(live, scale, 1.0)
-    return np.where(live, -0.5 * z**2 - np.log(safe * np.sqrt(2 * np.pi)), 0.0).sum(axis=-1)
-
-
 STEPS = 2  #: Steps of the independence sampler that corrects the Laplace approximation.
 LEAST = 1e-12  #: Smallest parameter of a Gamma variable.
 
@@ -247,36 +233,24 @@ class Chosen:
     centre: Indices  #: Index of the draw of the common curve, shape (n_draws,).
 
 
-@dataclass(frozen=True, eq=False)
-class Approximations:
-    """Laplace approximations of all components: shapes (n_components, n_centres, n_groups, ...)."""
-
-    mode: Floats
-    chol: Floats
-
-    @classmethod
-    def of(cls, fits: list[Deviations], n_centres: int, n_groups: int) -> "Approximations":
-        """Stack approximations; those around the diagonal are the same for every centre."""
-        mode, chol = (
-            np.stack([
-                np.broadcast_to(getattr(fit, name).reshape(-1, n_groups, size), (n_centres, n_groups, size))
-                for fit in fits
-            ])
-            for name, size in (("mode", 2), ("chol", 3))
-        )  # fmt: skip
-        return cls(mode, chol)
-
-
-def draw_deviations(rows: Rows, prior: PoolingPrior, fits: Approximations, chosen: Chosen, rng: Generator) -> Floats:
+def draw_deviations(rows: Rows, prior: PoolingPrior, fits: list[Deviations], chosen: Chosen, rng: Generator) -> Floats:
     """Draw intercepts and slopes, shape (n_groups, n_draws, 2).
 
     Each is a proposal of the Laplace approximation, followed by Metropolis-Hastings steps with independent proposals of
-    the same kind. `rows` are those of all groups beside each centre, then around the diagonal.
+    the same kind. `rows` are those of all groups beside each centre, then around the diagonal; `fits` are the Laplace
+    approximations of all components, of which those around the diagonal are the same for every centre.
     """
     sds = np.array([(c.intercept_sd, c.slope_sd) for c in prior.components])
     kinds = np.array([(c.tau, c.slope_sd > 0) for c in prior.components])
     around = np.array([c.centre == COMMON for c in prior.components])
     n_groups, n_draws = chosen.component.shape
+    n_centres = len(rows.n) // n_groups - 1
+    mode, chol = (
+        np.stack(
+            [np.broadcast_to(v.reshape(-1, n_groups, v.shape[-1]), (n_centres, n_groups, v.shape[-1])) for v in of]
+        )
+        for of in ([fit.mode for fit in fits], [fit.chol for fit in fits])
+    )
     normal = rng.standard_normal((STEPS, n_groups, n_draws, 2))
     uniform = rng.random((STEPS - 1, n_groups, n_draws))
     deviation = np.zeros((n_groups, n_draws, 2))
@@ -288,8 +262,8 @@ def draw_deviations(rows: Rows, prior: PoolingPrior, fits: Approximations, chose
                 continue
             g += part.start
             of, centre, z = chosen.component[g, i], chosen.centre[i], normal[:, g, i]
-            at = placed(fits.mode[of, centre, g], fits.chol[of, centre, g], z)
-            problem = np.where(around[of], centre, fits.mode.shape[1]) * n_groups + g
+            at = placed(mode[of, centre, g], chol[of, centre, g], z)
+            problem = np.where(around[of], centre, n_centres) * n_groups + g
             live, precision = sds[of] > 0, 1 / np.where(sds > 0, sds, np.inf)[of] ** 2
             log_weight = (_at_both if kind[1] else _at_intercepts)(rows, problem, at, kind[0])
             log_weight += 0.5 * _sums(live * z**2 - precision * at**2)  # other terms cancel

@@ -18,7 +18,6 @@ from bayescal._arrays import Bools, Floats, Generator, Indices
 from bayescal.draws import BinDraws
 from bayescal.posterior.contract import HasHypotheses, Posterior
 from bayescal.posterior.pooling.evidence import (
-    Approximations,
     Chosen,
     Deviations,
     GroupBins,
@@ -206,8 +205,7 @@ class Alone:
     ) -> tuple[Floats | None, Floats]:
         """Draw masses and accuracies, shape (count, n_used): those without pooling, or the prior's if it has no rows.
 
-        Masses of a group without rows are None: they are those of the pooled posterior. The draws are taken from those
-        of `draw_first` if these are enough.
+        Masses of a group without rows are None, for those of the pooled posterior. Draws in `first` are used first.
         """
         posterior, confidence = self.posteriors[group], self.confidence[group]
         enough = bool(first) and len(first[group]) >= count
@@ -289,8 +287,7 @@ class PooledPosterior:
     ) -> "PooledPosterior":
         """Take draws of the curve of all rows as centres: one from each of equal parts, in the order of their ECE.
 
-        `alone` holds the posterior of each group without pooling, if the prior has groups alone; for `shared`, see
-        `Alone`.
+        `alone` holds the posterior of each group without pooling, if the prior has groups alone; `shared`: see `Alone`.
         """
         used = overall.occupied
         confidence = np.broadcast_to(bin_draws.confidence, bin_draws.accuracy.shape)[:, used]
@@ -360,8 +357,7 @@ class PooledPosterior:
         streams = for_alone.spawn(len(self.bins) if self.alone else 0)
         first = self.alone.draw_first(n_draws, streams) if self.alone else []
         chosen = self._choose(n_draws, for_choice)
-        fits = Approximations.of(self._fits, len(self.centres), len(self.bins))
-        deviation = draw_deviations(self._rows, self.prior, fits, chosen, for_deviations)
+        deviation = draw_deviations(self._rows, self.prior, self._fits, chosen, for_deviations)
         accuracy = draw_accuracies(self.bins, self.shifts, self.prior, chosen, deviation, for_accuracies)
         mass = draw_masses(self.bins, np.array(self.prior.precisions), n_draws, for_masses)
         if self.alone is not None:  # replace the draws in which a group is evaluated alone
