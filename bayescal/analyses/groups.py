@@ -68,7 +68,7 @@ def evaluate_pooled(
     seed, *seeds = _checks.seeds(rng, 2 * len(labels) + 1)
     compiled = compiled_form_pays(len(labels))
     alone = [_alone(whole, of_group, compiled=compiled) for of_group in counts] if prior.alone else []
-    pooled = PooledPosterior.of(counts, whole.counts, whole.bin_draws, prior, alone)
+    pooled = PooledPosterior.of(counts, whole.counts, whole.bin_draws, prior, alone, shared=compiled)
     samples = pooled.sample(n_draws, rng=seed)
     groups = {}
     with bar(len(labels), "Evaluating groups", progress) as advance:

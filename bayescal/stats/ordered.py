@@ -129,12 +129,12 @@ def _unweighted(rows: Predictions) -> OrderedSums:
 def _weighted(rows: Predictions, weight: Floats) -> OrderedSums:
     """Sort the index of the rows, because weights follow the scores."""
     order, score = stable_order(rows.confidence)
-    weight = weight[order]
-    if not weight.all():
-        counted = weight > 0
-        order, score, weight = order[counted], score[counted], weight[counted]
-    outcome = rows.outcome[order] == 1
+    weight = np.copysign(weight, 0.5 - rows.outcome)[order]  # signs are outcomes: one random read per row, not two
     del order  # memory for the sums
+    if not weight.all():
+        counted = weight != 0
+        score, weight = score[counted], weight[counted]
+    outcome, weight = np.signbit(weight), np.abs(weight, out=weight)
     starts, size = _starts(score), len(score)
 
     def total(values: Floats) -> Floats:

@@ -11,8 +11,11 @@ pytestmark = pytest.mark.measuring
 ERROR_RATE = 1e-6
 
 
-def test_ranks_are_uniform():
-    assert sbc(ClassPriorSimulator(), runs=150, rng=1).rejected(ERROR_RATE) == []
+@pytest.mark.parametrize(("n_classes", "n_ranges", "target_rows"), [(2, 3, 100), (4, 3, 100), (4, 1, 1000)])
+def test_ranks_are_uniform(n_classes, n_ranges, target_rows):
+    """Chains of two classes; chains of four, with more cells than classes, and with more rows of the target."""
+    simulator = ClassPriorSimulator(n_classes, n_ranges, target_rows=target_rows)
+    assert sbc(simulator, runs=150, rng=1).rejected(ERROR_RATE) == []
 
 
 def test_wrong_samplers_are_caught():

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from numpy.polynomial import chebyshev
 from scipy.special import expit, gammaln, log_expit, softmax
 
 from bayescal._arrays import Floats, Generator, Indices
@@ -16,8 +17,11 @@ from bayescal.stats.sums import VALUE_FLOOR, logit
 
 _COLUMNS = ("effective_n", "effective_k", "share")
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(3)  #: Nodes and weights of the Gauss-Hermite rule.
+#: Chebyshev points, and the matrix that gives the terms of a polynomial from its values there: errors are below 1e-5.
+PLACES = np.cos(np.pi * (np.arange(16) + 0.5) / 16)
+TERMS = np.linalg.inv(chebyshev.chebvander(PLACES, len(PLACES) - 1))
 POINTS = len(NODES) ** 2  #: Points of the rule in two dimensions.
-NEWTON_STEPS = 7
+NEWTON_STEPS, CLOSE = 7, 1e-8  #: Most steps of Newton's method; smaller steps are not taken.
 FIXED = 1e12  #: Prior precision of a deviation that a scale does not have.
 CHUNK = 50_000  #: Numbers that are held at once, few enough for the cache of a processor; results do not depend on it.
 FARTHEST = 30.0  #: Bound of logits in Newton steps and in Beta-binomial likelihoods.
@@ -99,7 +103,7 @@ class Rows:
     offset: Floats  #: Logits of the accuracies without deviation.
     lever: Floats  #: What the slope multiplies.
 
-    def take(self, part: slice) -> "Rows":
+    def take(self, part: slice | Indices) -> "Rows":
         """Return some problems."""
         return Rows(self.n[part], self.k[part], self.offset[part], self.lever[part])
 
@@ -111,15 +115,15 @@ class Rows:
 
 def log_likelihood(n: Floats, k: Floats, eta: Floats, tau: float) -> Floats:
     """Binomial log likelihood, or Beta-binomial for tau > 0, up to a constant; bins are on the last axis."""
-    binomial = k * eta + n * log_expit(-eta)
     if tau == 0:
-        return binomial.sum(axis=-1)
-    kappa, eta = kappa_of(tau), np.clip(eta, -FARTHEST, FARTHEST)
-    value = log_beta_binomial(n, k, eta, kappa)
+        return _sums(k, eta) + _sums(n, log_expit(-eta))
+    kappa, near = kappa_of(tau), np.clip(eta, -FARTHEST, FARTHEST)
+    value = log_beta_binomial(n, k, near, kappa)
     many = kappa + n >= DIRECT  # differences of log Gammas cancel
     if many.any():
-        value = np.where(many, binomial + ratio_by_stirling(n, k, eta, np.array(kappa)), value)
-    return value.sum(axis=-1)
+        binomial = k * eta + n * log_expit(-eta)
+        value = np.where(many, binomial + ratio_by_stirling(n, k, near, np.array(kappa)), value)
+    return _sums(value)
 
 
 def kappa_of[T: (float, Floats)](tau: T) -> T:
@@ -159,7 +163,7 @@ def _deviations(rows: Rows, scale: tuple[float, float, float]) -> Deviations:
         return Deviations(at[:, 0], np.zeros((size, 3)), rows.log_likelihood(at, tau)[:, 0])
     precision = np.array([1 / s**2 if s > 0 else FIXED for s in sd])
     mode, (haa, hab, hbb) = _mode(rows, precision, tau)
-    live = np.array(sd) > 0
+    live, precision = np.array(sd) > 0, np.where(precision < FIXED, precision, 0.0)
     mode = mode * live
     determinant = haa * hbb - hab**2
     caa, cab, cbb = hbb / determinant, -hab / determinant, haa / determinant
@@ -168,25 +172,37 @@ def _deviations(rows: Rows, scale: tuple[float, float, float]) -> Deviations:
     chol = np.stack([first, second, np.sqrt(np.maximum(cbb - second**2, 1e-300))], axis=1) * live[[0, 1, 1]]
     z, weight = _rule(two=sd[1] > 0)
     at = placed(mode[:, None], chol[:, None], z[None])
-    ratio = rows.log_likelihood(at, tau) + log_prior(at, np.array(sd)) - log_proposal(z[None], chol[:, None])
-    return Deviations(mode, chol, np.logaddexp.reduce(ratio + np.log(weight), axis=1))
+    ratio = rows.log_likelihood(at, tau) + 0.5 * _sums(live * z**2 - precision * at**2)
+    log_size = np.log(np.where(live, chol[:, [0, 2]] * np.sqrt(precision), 1.0)).sum(axis=1)
+    return Deviations(mode, chol, np.logaddexp.reduce(ratio + np.log(weight), axis=1) + log_size)
 
 
 def _mode(rows: Rows, precision: Floats, tau: float) -> tuple[Floats, tuple[Floats, Floats, Floats]]:
     """Find the mode by Newton's method, with information reduced by the residual; also the negative Hessian."""
     n, k, x = rows.n, rows.k, rows.lever
     shrink = 1 / (1 + np.maximum(n - 1, 0) * tau**2)
+    k, n = k * shrink, n * shrink
     mode = np.zeros((len(n), 2))
     for _ in range(NEWTON_STEPS):
         h = expit(np.clip(rows.offset + mode[:, :1] + mode[:, 1:] * x, -FARTHEST, FARTHEST))
-        score, information = (k - n * h) * shrink, n * h * (1 - h) * shrink
-        gradient = np.stack([score.sum(1), (score * x).sum(1)], axis=1) - precision * mode
+        expected = n * h
+        score, information = k - expected, expected * (1 - h)
+        gradient = np.stack([_sums(score), _sums(score, x)], axis=1) - precision * mode
         along = information * x
-        hessian = information.sum(1) + precision[0], along.sum(1), (along * x).sum(1) + precision[1]
+        hessian = _sums(information) + precision[0], _sums(along), _sums(along, x) + precision[1]
         haa, hab, hbb = hessian
         step = np.stack([hbb * gradient[:, 0] - hab * gradient[:, 1], haa * gradient[:, 1] - hab * gradient[:, 0]], 1)
-        mode += np.clip(step / (haa * hbb - hab**2)[:, None], -1, 1)
+        step = np.clip(step / (haa * hbb - hab**2)[:, None], -1, 1)
+        step[np.abs(step).max(axis=1) < CLOSE] = 0
+        if not step.any():
+            break
+        mode += step
     return mode, hessian
+
+
+def _sums(*factors: Floats) -> Floats:
+    """Sum products over bins, several times as fast as `sum` along a short axis."""
+    return np.asarray(np.einsum(",".join(["...j"] * len(factors)) + "->...", *factors))
 
 
 def _rule(*, two: bool) -> tuple[Floats, Floats]:
@@ -205,21 +221,6 @@ def placed(mode: Floats, chol: Floats, z: Floats) -> Floats:
     return mode + np.stack([first, second], axis=-1)
 
 
-def log_prior(at: Floats, sd: Floats) -> Floats:
-    """Log density of deviations (..., 2) under Normals with standard deviations (..., 2); 0 where one is 0."""
-    live = sd > 0
-    safe = np.where(live, sd, 1.0)
-    return np.where(live, -0.5 * (at / safe) ** 2 - np.log(safe * np.sqrt(2 * np.pi)), 0.0).sum(axis=-1)
-
-
-def log_proposal(z: Floats, chol: Floats) -> Floats:
-    """Log density of the Laplace approximation at its standard coordinates; dimensions without scale are left out."""
-    scale = chol[..., [0, 2]]
-    live = scale > 0
-    safe = np.where(live, scale, 1.0)
-    return np.where(live, -0.5 * z**2 - np.log(safe * np.sqrt(2 * np.pi)), 0.0).sum(axis=-1)
-
-
 STEPS = 2  #: Steps of the independence sampler that corrects the Laplace approximation.
 LEAST = 1e-12  #: Smallest parameter of a Gamma variable.
 
@@ -232,76 +233,75 @@ class Chosen:
     centre: Indices  #: Index of the draw of the common curve, shape (n_draws,).
 
 
-@dataclass(frozen=True, eq=False)
-class Approximations:
-    """Laplace approximations of all components: shapes (n_components, n_centres, n_groups, ...)."""
-
-    mode: Floats
-    chol: Floats
-
-    @classmethod
-    def of(cls, fits: list[Deviations], n_centres: int, n_groups: int) -> "Approximations":
-        """Stack approximations; those around the diagonal are the same for every centre."""
-        mode, chol = (
-            np.stack([
-                np.broadcast_to(getattr(fit, name).reshape(-1, n_groups, size), (n_centres, n_groups, size))
-                for fit in fits
-            ])
-            for name, size in (("mode", 2), ("chol", 3))
-        )  # fmt: skip
-        return cls(mode, chol)
-
-
-@dataclass(frozen=True, eq=False)
-class _Target:
-    """Posterior density of the deviations of some draws; arrays have one row per draw."""
-
-    n: Floats
-    k: Floats
-    offset: Floats
-    lever: Floats
-    sd: Floats
-    tau: float
-
-    def proposed(self, mode: Floats, chol: Floats, z: Floats) -> tuple[Floats, Floats]:
-        """Place standard Normal numbers, and return the log ratio of the density to that of the proposal, too."""
-        at = placed(mode, chol, z)
-        eta = self.offset + at[:, :1] + at[:, 1:] * self.lever
-        ratio = log_likelihood(self.n, self.k, eta, self.tau)
-        return at, ratio + log_prior(at, self.sd) - log_proposal(z, chol)
-
-
-def draw_deviations(
-    bins: GroupBins, shifts: Floats, prior: PoolingPrior, fits: Approximations, chosen: Chosen, rng: Generator
-) -> Floats:
+def draw_deviations(rows: Rows, prior: PoolingPrior, fits: list[Deviations], chosen: Chosen, rng: Generator) -> Floats:
     """Draw intercepts and slopes, shape (n_groups, n_draws, 2).
 
     Each is a proposal of the Laplace approximation, followed by Metropolis-Hastings steps with independent proposals of
-    the same kind.
+    the same kind. `rows` are those of all groups beside each centre, then around the diagonal; `fits` are the Laplace
+    approximations of all components, of which those around the diagonal are the same for every centre.
     """
     sds = np.array([(c.intercept_sd, c.slope_sd) for c in prior.components])
-    taus = np.array([c.tau for c in prior.components])
+    kinds = np.array([(c.tau, c.slope_sd > 0) for c in prior.components])
     around = np.array([c.centre == COMMON for c in prior.components])
-    normal = rng.standard_normal((STEPS, *chosen.component.shape, 2))
-    uniform = rng.random((STEPS - 1, *chosen.component.shape))
-    deviation = np.zeros((*chosen.component.shape, 2))
-    live = sds.any(axis=1)
-    for tau in prior.taus:
-        groups, draws = np.nonzero(live[chosen.component] & (taus[chosen.component] == tau))
-        for part in parts(len(groups), bins.n.shape[1]):
-            g, i = groups[part], draws[part]
-            of, centre = chosen.component[g, i], chosen.centre[i]
-            offset = bins.start[g] + shifts[centre, g] * around[of][:, None]
-            fit = fits.mode[of, centre, g], fits.chol[of, centre, g]
-            target = _Target(bins.n[g], bins.k[g], offset, bins.lever[g], sds[of], tau)
-            at, log_weight = target.proposed(*fit, normal[0, g, i])
+    n_groups, n_draws = chosen.component.shape
+    n_centres = len(rows.n) // n_groups - 1
+    mode, chol = (
+        np.stack(
+            [np.broadcast_to(v.reshape(-1, n_groups, v.shape[-1]), (n_centres, n_groups, v.shape[-1])) for v in of]
+        )
+        for of in ([fit.mode for fit in fits], [fit.chol for fit in fits])
+    )
+    normal = rng.standard_normal((STEPS, n_groups, n_draws, 2))
+    uniform = rng.random((STEPS - 1, n_groups, n_draws))
+    deviation = np.zeros((n_groups, n_draws, 2))
+    for part in parts(n_groups, n_draws):
+        for kind in np.unique(kinds, axis=0):
+            of_kind = sds.any(axis=1) & (kinds == kind).all(axis=1)
+            g, i = np.nonzero(of_kind[chosen.component[part]])
+            if not len(g):
+                continue
+            g += part.start
+            of, centre, z = chosen.component[g, i], chosen.centre[i], normal[:, g, i]
+            at = placed(mode[of, centre, g], chol[of, centre, g], z)
+            problem = np.where(around[of], centre, n_centres) * n_groups + g
+            live, precision = sds[of] > 0, 1 / np.where(sds > 0, sds, np.inf)[of] ** 2
+            log_weight = (_at_both if kind[1] else _at_intercepts)(rows, problem, at, kind[0])
+            log_weight += 0.5 * _sums(live * z**2 - precision * at**2)  # other terms cancel
+            state = at[0]
             for step in range(1, STEPS):
-                other, other_weight = target.proposed(*fit, normal[step, g, i])
-                accepted = np.log(uniform[step - 1, g, i]) < other_weight - log_weight
-                at = np.where(accepted[:, None], other, at)
-                log_weight = np.where(accepted, other_weight, log_weight)
-            deviation[g, i] = at
+                taken = np.log(uniform[step - 1, g, i]) < log_weight[step] - log_weight[0]
+                state = np.where(taken[:, None], at[step], state)
+                log_weight[0] = np.where(taken, log_weight[step], log_weight[0])
+            deviation[g, i] = state
     return deviation
+
+
+def _at_both(rows: Rows, problem: Indices, at: Floats, tau: float) -> Floats:
+    """Log likelihood of each problem at deviations of shape (n_steps, n_problems, 2)."""
+    value = np.empty(at.shape[:2])
+    for part in parts(len(problem), len(at), rows.n.shape[1]):
+        value[:, part] = rows.take(problem[part]).log_likelihood(at[:, part].swapaxes(0, 1), tau).T
+    return value
+
+
+def _at_intercepts(rows: Rows, problem: Indices, at: Floats, tau: float) -> Floats:
+    """As `_at_both`, at slopes 0; by interpolation if a problem has more deviations than a polynomial has terms."""
+    each, place, count = np.unique(problem, return_inverse=True, return_counts=True)
+    often = count * len(at) > len(PLACES)
+    value = np.empty(at.shape[:2])
+    single = np.flatnonzero(~often[place])
+    value[:, single] = _at_both(rows, problem[single], at[:, single], tau)
+    rest = np.flatnonzero(often[place])
+    place, intercept = np.cumsum(often)[place[rest]] - 1, at[:, rest, 0]
+    ends = np.full((2, int(often.sum())), np.inf)
+    for sign, end in zip((1, -1), ends, strict=True):
+        np.minimum.at(end, place, (sign * intercept).min(axis=0))
+    middle, reach = (ends[0] - ends[1]) / 2, np.maximum(-(ends[0] + ends[1]) / 2, LEAST)
+    nodes = middle[:, None] + reach[:, None] * PLACES
+    at_nodes = np.stack([nodes, np.zeros_like(nodes)], axis=-1).swapaxes(0, 1)
+    terms = np.einsum("ij,jp->ip", TERMS, _at_both(rows, each[often], at_nodes, tau))
+    value[:, rest] = chebyshev.chebval((intercept - middle[place]) / reach[place], terms[:, place], tensor=False)
+    return value
 
 
 def draw_accuracies(
@@ -311,19 +311,18 @@ def draw_accuracies(
     taus = np.array([c.tau for c in prior.components])
     around = np.array([c.centre == COMMON for c in prior.components])
     accuracy = np.empty((*chosen.component.shape, bins.n.shape[1]))
-    for part in parts(len(bins), chosen.component.shape[1], bins.n.shape[1]):
-        of = chosen.component[part]
-        common = shifts[:, part][chosen.centre].swapaxes(0, 1)
-        shift = np.where(around[of][..., None], common, 0.0)
-        shift += deviation[part, :, :1] + deviation[part, :, 1:] * bins.lever[part, None]
-        confidence = bins.confidence[part, None]
-        curve = np.where(shift == 0, confidence, expit(logit(confidence) + shift))
-        g, i = np.nonzero(taus[of] > 0)
-        kappa = kappa_of(taus[of[g, i]])[:, None]
-        h = np.clip(curve[g, i], VALUE_FLOOR, 1 - VALUE_FLOOR)
-        n, k = bins.n[part][g], bins.k[part][g]
-        curve[g, i] = rng.beta(kappa * h + k, kappa * (1 - h) + n - k)
-        accuracy[part] = curve
+    table = np.concatenate([shifts, np.zeros_like(shifts[:1])])
+    for g, of in enumerate(chosen.component):
+        shift = table[:, g][np.where(around[of], chosen.centre, len(shifts))]
+        shift += deviation[g, :, :1]
+        if deviation[g, :, 1].any():
+            shift += deviation[g, :, 1:] * bins.lever[g]
+        curve = expit(bins.start[g] + shift, out=accuracy[g])
+        np.copyto(curve, bins.confidence[g], where=shift == 0)
+        spread = np.flatnonzero(taus[of] > 0)
+        kappa = kappa_of(taus[of[spread]])[:, None]
+        h = np.clip(curve[spread], VALUE_FLOOR, 1 - VALUE_FLOOR)
+        curve[spread] = rng.beta(kappa * h + bins.k[g], kappa * (1 - h) + bins.n[g] - bins.k[g])
     return accuracy
 
 
@@ -344,5 +343,5 @@ def draw_masses(bins: GroupBins, precisions: Floats, n_draws: int, rng: Generato
     mass = np.empty((len(bins), *alpha.shape))
     for part in parts(len(bins), *alpha.shape):
         gamma = rng.standard_gamma(np.maximum(alpha + bins.rows[part, None], LEAST), out=mass[part])
-        gamma /= gamma.sum(axis=2, keepdims=True)
+        gamma /= _sums(gamma)[..., None]
     return mass

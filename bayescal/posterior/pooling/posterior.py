@@ -7,6 +7,7 @@ Groups that are evaluated alone (`Alone`) are one more component, whose evidence
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
@@ -17,7 +18,6 @@ from bayescal._arrays import Bools, Floats, Generator, Indices
 from bayescal.draws import BinDraws
 from bayescal.posterior.contract import HasHypotheses, Posterior
 from bayescal.posterior.pooling.evidence import (
-    Approximations,
     Chosen,
     Deviations,
     GroupBins,
@@ -26,6 +26,7 @@ from bayescal.posterior.pooling.evidence import (
     draw_accuracies,
     draw_deviations,
     draw_masses,
+    parts,
 )
 from bayescal.posterior.pooling.prior import ALONE, COMMON, DEVIATING, REFUTED, Component, PoolingPrior
 from bayescal.posterior.shrinkage.prior import EXACT
@@ -39,6 +40,7 @@ PARTICLES, TEMPER = 1000, 0.5  #: Weights drawn from the proposal; how much of t
 #: and numbers that the shares of one centre take.
 SWEEPS, LEAST_KEPT, MOST_KEPT, BUDGET = 4, 40, 1000, 300_000
 LEAST = 1e-300  #: Smallest weight.
+FIRST = 20  #: Total number of draws per draw of a group alone that is drawn right after its integration.
 CENTRES = 10  #: Draws of the common curve.
 WEIGHTS_SEED = 1  #: Seed of the draws of the weights.
 
@@ -127,8 +129,7 @@ def expected_groups(evidence: Floats, alpha: Floats) -> Floats:
     groups = np.full(len(alpha), len(evidence) / len(alpha))
     for _ in range(STEPS):
         weight = np.exp(digamma(alpha + groups) - digamma(alpha.sum() + len(evidence)))
-        joint = evidence * weight
-        moved = (joint / np.maximum(joint.sum(axis=1, keepdims=True), LEAST)).sum(axis=0)
+        moved = weight * ((1 / np.maximum(evidence @ weight, LEAST)) @ evidence)
         done = np.abs(moved - groups).max() < TOLERANCE
         groups = moved
         if done:
@@ -138,15 +139,19 @@ def expected_groups(evidence: Floats, alpha: Floats) -> Floats:
 
 def assigned(evidence: Floats, weights: Floats, of: Indices, rng: Generator) -> Indices:
     """Draw a component of every group given weights number ``of[i]``, shape (n_groups, len(of))."""
-    cumulated = (evidence[:, None] * weights).cumsum(axis=2)  # (n_groups, n_kept, n_components)
-    level = rng.random((len(evidence), len(of))) * cumulated[:, of, -1]
-    group = np.arange(len(evidence))[:, None]
+    level = rng.random((len(evidence), len(of)))
     component = np.zeros(level.shape, np.intp)
-    size = cumulated.shape[2]
-    for step in 2 ** np.arange(int(size).bit_length())[::-1]:  # bisection of all at once
-        last = component + step - 1
-        passed = (last < size) & (cumulated[group, of, np.minimum(last, size - 1)] <= level)
-        component += step * passed
+    size = evidence.shape[1]
+    for part in parts(len(evidence), *weights.shape):
+        cumulated = evidence.T[:, part, None] * weights.T[:, None]  # (n_components, n_groups, n_kept)
+        for before, each in pairwise(cumulated):  # faster than `cumsum`, and the same sums
+            each += before
+        wanted, last = level[part] * cumulated[-1][:, of], component[part]
+        numbers, place = cumulated.ravel(), np.arange(len(wanted))[:, None] * len(weights) + of
+        for step in 2 ** np.arange(int(size).bit_length())[::-1]:  # bisection of all at once
+            at = last + (step - 1)
+            passed = numbers[np.minimum(at, size - 1) * cumulated[0].size + place] <= wanted
+            last += step * (passed & (at < size))
     return np.minimum(component, size - 1)
 
 
@@ -175,6 +180,7 @@ class Alone:
     posteriors: Sequence[AveragesModels]  #: Posterior of each group, given its counts.
     used: Bools  #: Bins with rows in some group, shape (n_bins,).
     confidence: Floats  #: Mean confidences from which the pooled posterior measures gaps, shape (n_groups, n_used).
+    shared: bool = False  #: Whether the posteriors share tables: each is then drawn right after its integration.
 
     @cached_property
     def log_evidence(self) -> Floats:
@@ -189,13 +195,21 @@ class Alone:
             result.append(exact if certain else exact - each.log_bayes_factor - float(np.log1p(-probability)))
         return np.array(result)
 
-    def draw(self, group: int, count: int, rng: Generator) -> tuple[Floats | None, Floats]:
+    def draw_first(self, n_draws: int, rngs: Sequence[Generator]) -> list[BinDraws]:
+        """Draw a share of `n_draws` for each group if tables are shared: groups seldom need more draws."""
+        each = zip(self.posteriors, rngs, strict=True) if self.shared else ()
+        return [posterior.sample(max(n_draws // FIRST, 1), rng=rng) for posterior, rng in each]
+
+    def draw(
+        self, group: int, count: int, rng: Generator, first: Sequence[BinDraws] = ()
+    ) -> tuple[Floats | None, Floats]:
         """Draw masses and accuracies, shape (count, n_used): those without pooling, or the prior's if it has no rows.
 
-        Masses of a group without rows are None: they are those of the pooled posterior.
+        Masses of a group without rows are None, for those of the pooled posterior. Draws in `first` are used first.
         """
         posterior, confidence = self.posteriors[group], self.confidence[group]
-        bins: BinDraws = posterior.sample(count, rng=rng)
+        enough = bool(first) and len(first[group]) >= count
+        bins: BinDraws = first[group].part(slice(count)) if enough else posterior.sample(count, rng=rng)
         occupied = posterior.counts.occupied[self.used]
         if not occupied.any():
             return None, np.clip(confidence + bins.gap[:, self.used], 0.0, 1.0)
@@ -268,10 +282,12 @@ class PooledPosterior:
         bin_draws: BinDraws,
         prior: PoolingPrior = DEVIATING,
         alone: Sequence[AveragesModels] = (),
+        *,
+        shared: bool = False,
     ) -> "PooledPosterior":
         """Take draws of the curve of all rows as centres: one from each of equal parts, in the order of their ECE.
 
-        `alone` holds the posterior of each group without pooling, if the prior has groups alone.
+        `alone` holds the posterior of each group without pooling, if the prior has groups alone; `shared`: see `Alone`.
         """
         used = overall.occupied
         confidence = np.broadcast_to(bin_draws.confidence, bin_draws.accuracy.shape)[:, used]
@@ -279,7 +295,7 @@ class PooledPosterior:
         chosen = np.argsort((bin_draws.weight * np.abs(bin_draws.gap)).sum(axis=1), kind="stable")[at]
         delta = logit(bin_draws.accuracy[chosen][:, used]) - logit(confidence[chosen])
         bins = GroupBins.of(counts, overall)
-        return cls(bins, delta, prior, Alone(alone, used, bins.confidence) if prior.alone else None)
+        return cls(bins, delta, prior, Alone(alone, used, bins.confidence, shared) if prior.alone else None)
 
     @property
     def components(self) -> tuple[Component, ...]:
@@ -297,13 +313,18 @@ class PooledPosterior:
         return self.bins.shifts(self.centres)
 
     @cached_property
+    def _rows(self) -> Rows:
+        """Rows of every group beside each centre, then around the diagonal."""
+        bins, n_centres = self.bins, len(self.centres)
+        tiled = bins.take(np.tile(np.arange(len(bins)), n_centres + 1))
+        shifts = np.concatenate([self.shifts, np.zeros_like(self.shifts[:1])])
+        return Rows(tiled.n, tiled.k, tiled.start + shifts.reshape(tiled.n.shape), tiled.lever)
+
+    @cached_property
     def _fits(self) -> list[Deviations]:
         """Deviations under every component with a centre: of every group beside every centre, or of every group."""
-        bins, n_centres = self.bins, len(self.centres)
-        tiled = bins.take(np.tile(np.arange(len(bins)), n_centres))
-        offset = tiled.start + self.shifts.reshape(tiled.n.shape)
-        around = Rows(tiled.n, tiled.k, offset, tiled.lever)
-        diagonal = Rows(bins.n, bins.k, bins.start, bins.lever)
+        first = len(self.centres) * len(self.bins)
+        around, diagonal = self._rows.take(slice(first)), self._rows.take(slice(first, None))
         return [deviations(around if c.centre == COMMON else diagonal, c[1:]) for c in self.prior.pooled]
 
     @cached_property
@@ -333,16 +354,17 @@ class PooledPosterior:
         """
         n_draws = _checks.whole_number("draws", n_draws)
         for_choice, for_deviations, for_accuracies, for_masses, for_alone = _checks.generator(rng).spawn(5)
+        streams = for_alone.spawn(len(self.bins) if self.alone else 0)
+        first = self.alone.draw_first(n_draws, streams) if self.alone else []
         chosen = self._choose(n_draws, for_choice)
-        fits = Approximations.of(self._fits, len(self.centres), len(self.bins))
-        deviation = draw_deviations(self.bins, self.shifts, self.prior, fits, chosen, for_deviations)
+        deviation = draw_deviations(self._rows, self.prior, self._fits, chosen, for_deviations)
         accuracy = draw_accuracies(self.bins, self.shifts, self.prior, chosen, deviation, for_accuracies)
         mass = draw_masses(self.bins, np.array(self.prior.precisions), n_draws, for_masses)
         if self.alone is not None:  # replace the draws in which a group is evaluated alone
             separate = np.array([c.centre == ALONE for c in self.components])[chosen.component]
-            for group, stream in enumerate(for_alone.spawn(len(separate))):
+            for group, stream in enumerate(streams):
                 if count := int(separate[group].sum()):
-                    masses, accuracy[group, separate[group]] = self.alone.draw(group, count, stream)
+                    masses, accuracy[group, separate[group]] = self.alone.draw(group, count, stream, first)
                     if masses is not None:
                         mass[group, separate[group]] = masses
         return PooledDraws(mass, accuracy, chosen, deviation)

@@ -149,7 +149,7 @@ class ShrinkagePosterior:
         """
         return self._evidence_drawn | {priors.EXACT: self._log_exact + self._saturated.log_exact}
 
-    @property
+    @cached_property
     def _log_exact(self) -> float:
         """Log probability of the outcomes of the described bins under exact calibration."""
         n, k, confidence = self._rows
@@ -372,7 +372,7 @@ class ShrinkagePosterior:
     def _bins(self) -> BinsInUse:
         return BinsInUse(self.counts, priors.SATURATED in self.prior_options.sub_models)
 
-    @property
+    @cached_property
     def _rows(self) -> tuple[Floats, Floats, Floats]:
         """Effective rows, effective positives and mean confidences of the bins that the sub-models describe."""
         return self._bins.rows(self._bins.described)

@@ -171,6 +171,13 @@ def test_groups_alone_have_the_evidence_and_the_draws_of_their_own_posterior():
     expected = posteriors[1].sample(50, rng=np.random.default_rng(3))
     np.testing.assert_array_equal(mass, expected.mass)
     np.testing.assert_array_equal(accuracy, expected.accuracy)
+    # a twentieth of the draws is made first if posteriors share tables, and more are drawn anew
+    rngs = np.random.default_rng(4).spawn(3)
+    assert alone.draw_first(400, rngs) == []
+    first = replace(alone, shared=True).draw_first(400, rngs)
+    assert [len(each) for each in first] == [20, 20, 20]
+    np.testing.assert_array_equal(alone.draw(1, 15, rngs[1], first)[1], first[1].accuracy[:15])
+    assert len(alone.draw(1, 21, rngs[1], first)[1]) == 21
 
 
 def test_bins_without_rows_of_a_group_alone_have_no_gap():

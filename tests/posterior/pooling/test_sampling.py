@@ -50,6 +50,21 @@ def test_draws_do_not_depend_on_chunks(monkeypatch):
         np.testing.assert_array_equal(getattr(whole, name), getattr(parts, name))
 
 
+@pytest.mark.parametrize("tau", [0.0, 0.2])
+def test_interpolated_likelihoods_are_those_of_each_intercept(tau):
+    """Few rows and many, near the mode and far from it; errors of the polynomials are below 1e-5."""
+    factor = np.array([[0.0], [1.0], [1e4]])
+    bins = GroupBins(BINS.n * factor, BINS.k * factor, BINS.rows, BINS.confidence, BINS.share)
+    rows = Rows(bins.n, bins.k, bins.start, bins.lever)
+    width = np.array([2.5, 1.5, 0.05])
+    problem = np.repeat([0, 1, 2, 1], [100, 100, 100, 3])
+    at = np.zeros((2, len(problem), 2))
+    at[..., 0] = np.random.default_rng(1).uniform(-1, 1, at.shape[:2]) * width[problem]
+    found = evidence._at_intercepts(rows, problem, at, tau)
+    expected = rows.take(problem).log_likelihood(at.swapaxes(0, 1), tau).T
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-5)
+
+
 def test_groups_that_do_not_deviate_from_the_diagonal_are_exactly_calibrated():
     prior = PoolingPrior(drift_sds=((0.0, 0.0),), taus=(0.0,), centres=("diagonal",))
     drawn = PooledPosterior(BINS, CENTRE, prior).sample(50, rng=1)
