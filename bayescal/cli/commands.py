@@ -108,6 +108,9 @@ def merge(files: options.MergeFiles, output: options.Output) -> Job:
 
 #: In the order of the help.
 COMMANDS = (
-    Command(demo), Command(report, "bayescal.evaluate.evaluate"),
-    Command(compare, "bayescal.analyses.compare.compare"), Command(count), Command(merge),
-)  # fmt: skip
+    Command(demo),
+    Command(report, "bayescal.evaluate.evaluate"),
+    Command(compare, "bayescal.analyses.compare.compare"),
+    Command(count),
+    Command(merge),
+)

@@ -148,9 +148,14 @@ def _parameters(
     whole = evaluation.overall if isinstance(evaluation, GroupedEvaluation) else evaluation
     counts = whole.counts[0] if isinstance(whole, ClasswiseEvaluation) else whole.counts
     return {
-        "rows": counts.n_rows, "label": columns.label, "prob": list(rows.columns), "weights": columns.options.weights,
+        "rows": counts.n_rows,
+        "label": columns.label,
+        "prob": list(rows.columns),
+        "weights": columns.options.weights,
         **{name: keywords[name] for name in ("by", "pooling") if keywords[name] is not None},
         **({"cluster": columns.options.cluster} if columns.options.cluster is not None else {}),
-        "classes": rows.classes, "logits": keywords["logits"],
-        **({"logprob": True} if columns.options.logprob else {}), **settings(counts, keywords, keywords["bins"]),
-    }  # fmt: skip
+        "classes": rows.classes,
+        "logits": keywords["logits"],
+        **({"logprob": True} if columns.options.logprob else {}),
+        **settings(counts, keywords, keywords["bins"]),
+    }

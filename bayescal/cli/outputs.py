@@ -12,9 +12,13 @@ from bayescal._presented import LATEX_SUFFIXES, PAGE_SUFFIXES
 from bayescal.stats.stored import save_counts
 
 SUFFIXES = {
-    "json": (".json",), "output": (".json",), "html": PAGE_SUFFIXES,
-    "latex": LATEX_SUFFIXES, "plot": (".png", ".pdf", ".svg"), "netcdf": (".nc", ".netcdf"),
-}  # fmt: skip
+    "json": (".json",),
+    "output": (".json",),
+    "html": PAGE_SUFFIXES,
+    "latex": LATEX_SUFFIXES,
+    "plot": (".png", ".pdf", ".svg"),
+    "netcdf": (".nc", ".netcdf"),
+}
 DPI = 150
 #: Metadata that would differ between two files of the same picture.
 NO_DATE = {".png": {}, ".pdf": {"CreationDate": None}, ".svg": {"Date": None}}

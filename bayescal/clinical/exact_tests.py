@@ -253,8 +253,11 @@ def calibration_tests(
     z = spiegelhalter_z(score, outcome)
     test = hosmer_lemeshow_of(score, outcome, groups, fitted=bool(fitted))
     return CalibrationTests(
-        z=z, p_spiegelhalter=float(2 * ndtr(-abs(z))), hosmer_lemeshow=test,
+        z=z,
+        p_spiegelhalter=float(2 * ndtr(-abs(z))),
+        hosmer_lemeshow=test,
         p_hosmer_lemeshow=float(gammaincc(test.df / 2, test.chi_squared / 2)),
         question=f"{rows.target} tests of exact calibration, N = {len(score)}",
-        contradicted=np.flatnonzero(np.abs(outcome - score) == 1), of_rows=remarks_on(rows),
-    )  # fmt: skip
+        contradicted=np.flatnonzero(np.abs(outcome - score) == 1),
+        of_rows=remarks_on(rows),
+    )

@@ -86,10 +86,13 @@ def clinical_of_files(
             keywords["by"] = group_column(columns.by, first.group, keywords)
         summary = clinical_summary(first.y_true, y_prob, thresholds, **keywords)
     parameters = {
-        "files": [file.name for file in files], **of_columns(columns, "models", models, rows, keywords),
-        "threshold": thresholds, **({} if columns.by is None else {"by": columns.by}),
-        **{name: keywords[name] for name in ("bins", "binning", "floor", "draws")}, "seed": keywords["rng"],
-    }  # fmt: skip
+        "files": [file.name for file in files],
+        **of_columns(columns, "models", models, rows, keywords),
+        "threshold": thresholds,
+        **({} if columns.by is None else {"by": columns.by}),
+        **{name: keywords[name] for name in ("bins", "binning", "floor", "draws")},
+        "seed": keywords["rng"],
+    }
     return SummarisedFiles(summary, parameters, [*notes, *more])
 
 

@@ -80,9 +80,12 @@ def _(result: CalibrationCurve, parameters: Parameters = NO_PARAMETERS) -> dict[
         columns |= {"n": counts.n, "share": counts.share, "observed": counts.accuracy}
     columns |= {"mean": result.curve.mean(), "low": low, "high": high}
     return {
-        **with_table(result, parameters), "rows": counts.n_rows, "probabilities": result.probabilities,
-        "prior_exact": result.posterior.prior_exact, "curve": records(columns),
-    }  # fmt: skip
+        **with_table(result, parameters),
+        "rows": counts.n_rows,
+        "probabilities": result.probabilities,
+        "prior_exact": result.posterior.prior_exact,
+        "curve": records(columns),
+    }
 
 
 @document_of.register
@@ -97,11 +100,15 @@ def _(result: ClinicalSummary, parameters: Parameters = NO_PARAMETERS) -> dict[s
         for name, parts in result.parts.items()
     ]
     return {
-        **with_table(result, parameters), "interval": {"probability": PROB, "kind": "equal-tailed"},
-        "rows": result.n_rows, "events": result.n_events, "event_rate": result.event_rate, "models": models,
+        **with_table(result, parameters),
+        "interval": {"probability": PROB, "kind": "equal-tailed"},
+        "rows": result.n_rows,
+        "events": result.n_events,
+        "event_rate": result.event_rate,
+        "models": models,
         "net_benefit": None if result.net_benefit is None else document(result.net_benefit),
         "decision_curve": document(result.decision_curve),
-    }  # fmt: skip
+    }
 
 
 @page_content.content.register

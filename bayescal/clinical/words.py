@@ -13,12 +13,21 @@ Row = Mapping[str, Any]
 
 #: Words of the quantities in tables, in their order; thresholds follow those of the clinical utility.
 WORDS = {
-    "auc": "AUC (c-statistic)", "brier_score": "Brier score", "scaled_brier_score": "scaled Brier score",
-    "mean_risk": "mean predicted risk", "observed_expected": "observed / expected events",
-    "in_the_large": "calibration in the large (slope = 1)", "intercept": "intercept (slope estimated)",
-    "slope": "calibration slope", "ece": "ECE", "ici": "ICI", "e50": "E50", "e90": "E90",
-    "net_benefit": "net benefit", "treat_all": f"net benefit of {TREAT_ALL}",
-}  # fmt: skip
+    "auc": "AUC (c-statistic)",
+    "brier_score": "Brier score",
+    "scaled_brier_score": "scaled Brier score",
+    "mean_risk": "mean predicted risk",
+    "observed_expected": "observed / expected events",
+    "in_the_large": "calibration in the large (slope = 1)",
+    "intercept": "intercept (slope estimated)",
+    "slope": "calibration slope",
+    "ece": "ECE",
+    "ici": "ICI",
+    "e50": "E50",
+    "e90": "E90",
+    "net_benefit": "net benefit",
+    "treat_all": f"net benefit of {TREAT_ALL}",
+}
 LONGEST_HEAD = 24  #: Longest name of a model in the head of a column.
 DECIMALS = 3  #: Decimals of all numbers, unless an interval is so narrow that it needs more.
 FEW_EVENTS = 100  #: Fewer events, or rows without event, than guidance for validation asks for.

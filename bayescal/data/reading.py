@@ -64,10 +64,13 @@ class RowSums:
         deviation = np.abs(_sums(matrix) - 1)
         explained = precision(matrix.shape[1], matrix.dtype)
         return cls(
-            n_classes=matrix.shape[1], decimals=_decimals(matrix),
-            deviation=float(deviation.max(initial=0.0)), off=int(np.count_nonzero(deviation > explained)),
-            tolerance=_rules.row_sum_tolerance(matrix.dtype), precision=explained,
-        )  # fmt: skip
+            n_classes=matrix.shape[1],
+            decimals=_decimals(matrix),
+            deviation=float(deviation.max(initial=0.0)),
+            off=int(np.count_nonzero(deviation > explained)),
+            tolerance=_rules.row_sum_tolerance(matrix.dtype),
+            precision=explained,
+        )
 
     def __add__(self, other: "RowSums") -> "RowSums":
         names = ("decimals", "deviation", "tolerance", "precision")

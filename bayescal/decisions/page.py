@@ -37,11 +37,16 @@ def _(result: NetBenefit, parameters: Parameters = NO_PARAMETERS) -> dict[str, A
     treat_all = {**at, "mean": result.treat_all.mean(), "low": low, "high": high}
     treat_all |= {"observed": result.observed[TREAT_ALL], "p_best": result.p_best[TREAT_ALL]}
     return {
-        **with_table(result, parameters), "interval": {"probability": PROB, "kind": "equal-tailed"},
-        "pseudo_rows": result.posterior.pseudo_rows, "prevalence": result.prevalence, "harm": result.harm,
-        "treat_all": records(treat_all), "treat_none": records({**at, "p_best": result.p_best[TREAT_NONE]}),
-        "evpi": records({**at, "evpi": result.evpi}), "seeds": {"draws": str(result.draws_seed)},
-    }  # fmt: skip
+        **with_table(result, parameters),
+        "interval": {"probability": PROB, "kind": "equal-tailed"},
+        "pseudo_rows": result.posterior.pseudo_rows,
+        "prevalence": result.prevalence,
+        "harm": result.harm,
+        "treat_all": records(treat_all),
+        "treat_none": records({**at, "p_best": result.p_best[TREAT_NONE]}),
+        "evpi": records({**at, "evpi": result.evpi}),
+        "seeds": {"draws": str(result.draws_seed)},
+    }
 
 
 @content.register

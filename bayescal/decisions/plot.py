@@ -81,10 +81,14 @@ def decision_curve_points(dc: NetBenefit, prob: float = 0.95, *, standardized: b
     treat_all = (dc.treat_all.values / dc.prevalence_draws).mean(axis=0) if standardized else dc.treat_all.mean()
     low, high = ({name: each[side] for name, each in ends.items()} for side in (0, 1))
     return DecisionCurvePoints(
-        thresholds=dc.thresholds, mean=mean, low=low, high=high,
-        useful={name: (p >= prob) & ~dc.few_rows[name] for name, p in dc.p_useful.items()}, treat_all=treat_all,
+        thresholds=dc.thresholds,
+        mean=mean,
+        low=low,
+        high=high,
+        useful={name: (p >= prob) & ~dc.few_rows[name] for name, p in dc.p_useful.items()},
+        treat_all=treat_all,
         limits=_limits(np.concatenate([*high.values(), treat_all]), np.concatenate(list(low.values()))),
-    )  # fmt: skip
+    )
 
 
 def _limits(high: Floats, low: Floats) -> tuple[float, float]:

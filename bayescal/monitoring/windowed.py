@@ -270,10 +270,14 @@ class WindowedCounts:
             window = {"microseconds" if self.window.of_dates else "number": self.window.length}
             window |= {"origin": self.window.origin} if self.window.origin else {}
         return {
-            "schema": SCHEMA, "target": self.target, "bins": bins_document(self.bins), "window": window,
-            "time": self.kind, "forgotten_before": None if self.forgotten is None else self._written(self.forgotten),
+            "schema": SCHEMA,
+            "target": self.target,
+            "bins": bins_document(self.bins),
+            "window": window,
+            "time": self.kind,
+            "forgotten_before": None if self.forgotten is None else self._written(self.forgotten),
             "windows": [{"start": self._written(k)} | sums_document(self.counts[k]) for k in sorted(self.counts)],
-        }  # fmt: skip
+        }
 
     def _written(self, number: int) -> Any:
         start = self.start(number)

@@ -179,10 +179,17 @@ def labels_needed(
                 planned.study, planned.guess, assurance, planned.reachable, largest, simulations, rng, advance
             )
     return Plan(
-        goal=planned.in_words, assurance=assurance, pilot=planned.spec, pilot_now=planned.pilot_now,
-        pilot_verdict=verdict, keep_pilot=bool(keep_pilot), largest=largest,
-        verdicts=planned.verdicts, simulated=simulated, reachable=planned.reachable,
-    )  # fmt: skip
+        goal=planned.in_words,
+        assurance=assurance,
+        pilot=planned.spec,
+        pilot_now=planned.pilot_now,
+        pilot_verdict=verdict,
+        keep_pilot=bool(keep_pilot),
+        largest=largest,
+        verdicts=planned.verdicts,
+        simulated=simulated,
+        reachable=planned.reachable,
+    )
 
 
 def search(

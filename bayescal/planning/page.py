@@ -20,11 +20,14 @@ PLAN_SCHEMA = "bayescal.plan/1"  #: Changes when a reader of the file would have
 def _(result: Plan, parameters: Parameters = NO_PARAMETERS) -> dict[str, Any]:
     """Return also ``goal``, ``assurance``, ``reachable``, ``rows`` with ``interval``, and the simulated ``table``."""
     return {
-        **head(PLAN_SCHEMA, result.sheet(), parameters), "goal": result.goal,
-        "assurance": result.assurance, "reachable": result.reachable, "rows": result.rows,
+        **head(PLAN_SCHEMA, result.sheet(), parameters),
+        "goal": result.goal,
+        "assurance": result.assurance,
+        "reachable": result.reachable,
+        "rows": result.rows,
         "interval": {"probability": PROB, "low": result.interval[0], "high": result.interval[1]},
         "table": result.curve(),
-    }  # fmt: skip
+    }
 
 
 @content.register

@@ -12,11 +12,17 @@ from bayescal._meant import public
 from bayescal.planning.decision import NO_VALUE, Decision
 
 WORDS = {
-    "observed_expected": "observed / expected events", "in_the_large": "calibration in the large",
-    "slope": "calibration slope", "auc": "AUC", "ece": "ECE", "ici": "ICI",
-    "net_benefit": "net benefit", "standardised_net_benefit": "standardised net benefit",
-    "best": "choice of the best strategy", "information": "value of the information",
-}  # fmt: skip
+    "observed_expected": "observed / expected events",
+    "in_the_large": "calibration in the large",
+    "slope": "calibration slope",
+    "auc": "AUC",
+    "ece": "ECE",
+    "ici": "ICI",
+    "net_benefit": "net benefit",
+    "standardised_net_benefit": "standardised net benefit",
+    "best": "choice of the best strategy",
+    "information": "value of the information",
+}
 #: Goals of a choice.
 CHOICES = ("best", "information")
 #: Numbers of rows of a curve, as multiples of the answer.

@@ -44,11 +44,15 @@ class Moments:
             spread, of_shift = weight * fitted * (1 - fitted), (weight * shifted * (1 - shifted)).sum(axis=1)
             below = np.cumsum(others, axis=1) - others / 2
             return cls(
-                prevalence=prevalence, observed_expected=prevalence / (weight * expit(log_odds)).sum(axis=1),
+                prevalence=prevalence,
+                observed_expected=prevalence / (weight * expit(log_odds)).sum(axis=1),
                 auc=(events * below).sum(axis=1) / (prevalence * (1 - prevalence)),
                 information=(spread.sum(axis=1), (spread * log_odds).sum(axis=1), (spread * log_odds**2).sum(axis=1)),
-                shift_variance=residual / of_shift**2, true_positive=above[0], false_positive=above[1], odds=odds,
-            )  # fmt: skip
+                shift_variance=residual / of_shift**2,
+                true_positive=above[0],
+                false_positive=above[1],
+                odds=odds,
+            )
 
 
 Width = Callable[[Moments, Floats, float], Floats]
@@ -92,9 +96,12 @@ def _standardised(of: Moments) -> Floats:
 
 WIDTHS: dict[str, Width] = {
     "observed_expected": _observed_expected,
-    "in_the_large": _wald(lambda of: of.shift_variance), "slope": _wald(_slope), "auc": _auc,
-    "net_benefit": _wald(_net_benefit), "standardised_net_benefit": _wald(_standardised),
-}  # fmt: skip
+    "in_the_large": _wald(lambda of: of.shift_variance),
+    "slope": _wald(_slope),
+    "auc": _auc,
+    "net_benefit": _wald(_net_benefit),
+    "standardised_net_benefit": _wald(_standardised),
+}
 
 
 def rows_with(width: Callable[[Floats], Floats], target: float, size: int) -> Floats:

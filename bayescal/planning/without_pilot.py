@@ -127,9 +127,13 @@ def validation(
     largest = _checks.whole_number("largest", largest, at_least=FEWEST_ROWS)
     simulations, rng = _checks.whole_number("simulations", simulations, at_least=50), _checks.generator(rng)
     published = {
-        "prevalence": prevalence, "auc": auc, "slope": slope,
-        "observed_expected": observed_expected, "intercept": intercept, "mean_risk": mean_risk,
-    }  # fmt: skip
+        "prevalence": prevalence,
+        "auc": auc,
+        "slope": slope,
+        "observed_expected": observed_expected,
+        "intercept": intercept,
+        "mean_risk": mean_risk,
+    }
     read = {name: draws_of(name, of, simulations, rng) for name, of in published.items() if of is not None}
     truths = _truths({name: draws for name, (draws, _) in read.items()}, risks)
     above, odds = truths.above(threshold or 0.5), (threshold or 0.5) / (1 - (threshold or 0.5))
@@ -164,9 +168,15 @@ def validation(
             rows = _search(needed, float(start), assurance, largest)
             planned[key] = Goal.of_width(target, rows, float(mean[0]), assurance, largest)
     return ValidationPlan(
-        {name: words for name, (_, words) in read.items()} | ({} if risks is None else {"risks": "as given"}), planned,
-        assurance, prob, largest, threshold, float(decision.prevalence.mean()), None if threshold is None else decision,
-    )  # fmt: skip
+        {name: words for name, (_, words) in read.items()} | ({} if risks is None else {"risks": "as given"}),
+        planned,
+        assurance,
+        prob,
+        largest,
+        threshold,
+        float(decision.prevalence.mean()),
+        None if threshold is None else decision,
+    )
 
 
 def _goals(width: Any, threshold: Any, choices: Mapping[str, Any]) -> dict[str, float]:

@@ -346,11 +346,14 @@ class ComparisonOverDatasets(OfEstimand):
         difference = self.difference(*pair, estimand)
         new = decided(self._sign(estimand) * population.new.values, self.rope)
         return {
-            "first": pair[0], "second": pair[1], **_of(difference, prob, "mean", "", sd=True),
-            **self.decide(*pair, estimand=estimand), **_of(population.mean, prob, "population_mean", "population_"),
+            "first": pair[0],
+            "second": pair[1],
+            **_of(difference, prob, "mean", "", sd=True),
+            **self.decide(*pair, estimand=estimand),
+            **_of(population.mean, prob, "population_mean", "population_"),
             **_of(population.spread, prob, "spread", "spread_"),
             **{f"{name}_new": new[name] for name in ("p_left", "p_rope", "p_right")},
-        }  # fmt: skip
+        }
 
     def by_dataset(self, prob: float = 0.95, *, estimand: EstimandLike = "ece") -> "pd.DataFrame":
         """Return the difference of each pair on each data set, one row each.

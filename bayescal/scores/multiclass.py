@@ -65,18 +65,25 @@ def brier_score(n_classes: int, convention: str = "sum") -> ProperScore:
         return scale * (np.einsum("ik,ik->i", block, block)[:, None] + 1 - 2 * block)
 
     return ProperScore(
-        "multi-class Brier score", CONVENTIONS[convention].format(K=n_classes),
-        prior_loss=2 * scale, largest=2 * scale, of_rows=of_rows, of_classes=of_classes,
-    )  # fmt: skip
+        "multi-class Brier score",
+        CONVENTIONS[convention].format(K=n_classes),
+        prior_loss=2 * scale,
+        largest=2 * scale,
+        of_rows=of_rows,
+        of_classes=of_classes,
+    )
 
 
 def log_score(n_classes: int) -> ProperScore:
     """Return the multi-class log score; probability 0 counts as the smallest positive float in `of_classes`."""
     return ProperScore(
-        "multi-class log score", f"{n_classes} classes, in nats",
-        prior_loss=2 * float(np.log(n_classes)), largest=float("inf"), of_rows=_log_losses,
+        "multi-class log score",
+        f"{n_classes} classes, in nats",
+        prior_loss=2 * float(np.log(n_classes)),
+        largest=float("inf"),
+        of_rows=_log_losses,
         of_classes=lambda block: -np.log(np.maximum(block, np.finfo(np.float64).tiny)),
-    )  # fmt: skip
+    )
 
 
 @public

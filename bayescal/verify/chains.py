@@ -202,10 +202,13 @@ def _summary(quantities: Mapping[str, Any]) -> dict[str, dict[str, float]]:
         constant = np.ptp(flat[name]) == 0
         size = min(float(row["ess_bulk"]), float(row["ess_tail"]))
         rows[name] = {
-            "mean": float(flat[name].mean()), "mcse_mean": 0.0 if constant else float(row["mcse_mean"]),
-            "sd": float(flat[name].std()), "mcse_sd": 0.0 if constant else float(row["mcse_sd"]),
-            "r_hat": 1.0 if constant else float(row["r_hat"]), "ess": float(flat[name].size) if constant else size,
-        }  # fmt: skip
+            "mean": float(flat[name].mean()),
+            "mcse_mean": 0.0 if constant else float(row["mcse_mean"]),
+            "sd": float(flat[name].std()),
+            "mcse_sd": 0.0 if constant else float(row["mcse_sd"]),
+            "r_hat": 1.0 if constant else float(row["r_hat"]),
+            "ess": float(flat[name].size) if constant else size,
+        }
     return rows
 
 

@@ -75,10 +75,16 @@ def document(agreement: Agreement, evaluation: Evaluation, parameters: dict[str,
     """Return the comparison as data for JSON."""
     chains = ("draws", "divergences", "target_accept", "seed", "versions")
     return {
-        "schema": AGREEMENT_SCHEMA, "bayescal": __version__, "question": evaluation.question,
-        "spec": evaluation.spec, "parameters": parameters, "agrees": agreement.agrees, "verdict": agreement.verdict,
-        "quantities": agreement.rows, "chains": {name: getattr(agreement.reference, name) for name in chains},
-    }  # fmt: skip
+        "schema": AGREEMENT_SCHEMA,
+        "bayescal": __version__,
+        "question": evaluation.question,
+        "spec": evaluation.spec,
+        "parameters": parameters,
+        "agrees": agreement.agrees,
+        "verdict": agreement.verdict,
+        "quantities": agreement.rows,
+        "chains": {name: getattr(agreement.reference, name) for name in chains},
+    }
 
 
 def table(agreement: Agreement) -> "Table":
@@ -174,9 +180,13 @@ def overall_table(study: CoverageStudy) -> "Table":
     table = _table(("method", "worst", "mean\ncoverage", "rmse", "width", "worst cell"), left=("method", "worst cell"))
     for row in study.overall():
         table.add_row(
-            row["method"], f"{row['worst_coverage']:.2f}", f"{row['mean_coverage']:.3f}",
-            f"{row['mean_rmse']:.4f}", f"{row['mean_width']:.4f}", row["worst_cell"],
-        )  # fmt: skip
+            row["method"],
+            f"{row['worst_coverage']:.2f}",
+            f"{row['mean_coverage']:.3f}",
+            f"{row['mean_rmse']:.4f}",
+            f"{row['mean_width']:.4f}",
+            row["worst_cell"],
+        )
     return table
 
 

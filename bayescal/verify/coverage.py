@@ -97,9 +97,12 @@ def checked_setup(
         if not len(values):
             raise ValueError(f"`{argument}` must name at least one {argument.removesuffix('s')}, and is empty.")
     return Setup(
-        methods, [_checks.whole_number("sizes", size) for size in sizes], _checks.whole_number("repeats", repeats),
-        _checks.fraction("prob", prob), _checks.whole_number("draws", draws),
-    )  # fmt: skip
+        methods,
+        [_checks.whole_number("sizes", size) for size in sizes],
+        _checks.whole_number("repeats", repeats),
+        _checks.fraction("prob", prob),
+        _checks.whole_number("draws", draws),
+    )
 
 
 @dataclass(frozen=True)

@@ -185,9 +185,12 @@ def _shrinkage(posterior: ShrinkagePosterior, *, with_calibrated: bool = False) 
     if with_calibrated and len(names) == 1:
         raise ValueError(_of_another("with_calibrated", ""))
     return shrinkage_model(
-        posterior.counts, names[0] if len(names) == 1 else None, with_calibrated=with_calibrated,
-        family_evidence=None if with_calibrated else family_evidence(posterior), **asdict(posterior.prior_options),
-    )  # fmt: skip
+        posterior.counts,
+        names[0] if len(names) == 1 else None,
+        with_calibrated=with_calibrated,
+        family_evidence=None if with_calibrated else family_evidence(posterior),
+        **asdict(posterior.prior_options),
+    )
 
 
 def family_evidence(posterior: ShrinkagePosterior) -> dict[str, float]:

@@ -97,11 +97,14 @@ def sub_models(rows: BinRows, prior: ShrinkagePrior, names: Collection[str]) -> 
     if not len(rows.n):
         return dict.fromkeys(names, SubModelGraph(pt.as_tensor(0.0), pt.zeros(0), pt.zeros(0), {}))
     others: dict[str, Callable[[], SubModelGraph]] = {
-        "runs": lambda: _runs(rows), "offset": lambda: _one_amount(rows),
-        SMALL: lambda: _small_errors(rows), "label_noise": lambda: _noise(rows, free_rate=False),
+        "runs": lambda: _runs(rows),
+        "offset": lambda: _one_amount(rows),
+        SMALL: lambda: _small_errors(rows),
+        "label_noise": lambda: _noise(rows, free_rate=False),
         "label_noise_any_rate": lambda: _noise(rows, free_rate=True),
-        ENDS: lambda: _noise_at_ends(rows), EXACT: lambda: _exact(rows),
-    }  # fmt: skip
+        ENDS: lambda: _noise_at_ends(rows),
+        EXACT: lambda: _exact(rows),
+    }
     independent = _independent(rows, prior, [name for name in names if name in SUB_MODELS])
     return {name: independent[name] if name in independent else others[name]() for name in names}
 

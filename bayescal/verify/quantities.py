@@ -27,9 +27,14 @@ ON_OR_OFF = (*(name for name, (_, residual) in SUB_MODELS.items() if residual ==
 RESIDUAL_PARAMETERS = {"none": (), "dense": ("tau",), "sparse": ("rho",)}
 PARAMETERS_OF: dict[str, tuple[str, ...]] = {
     **{name: ("intercept", "slope") * drift + RESIDUAL_PARAMETERS[of] for name, (drift, of) in SUB_MODELS.items()},
-    "runs": (), "offset": ("amount", "rho"), SMALL: ("intercept", "slope", "tau"), "label_noise": ("noise",),
-    "label_noise_any_rate": ("noise", "noise_rate"), ENDS: (), EXACT: (),
-}  # fmt: skip
+    "runs": (),
+    "offset": ("amount", "rho"),
+    SMALL: ("intercept", "slope", "tau"),
+    "label_noise": ("noise",),
+    "label_noise_any_rate": ("noise", "noise_rate"),
+    ENDS: (),
+    EXACT: (),
+}
 
 
 def of_pymc(

@@ -44,9 +44,13 @@ ERRORS: Mapping[str, tuple[str, float | None]] = {
 }
 #: Words for the families of sub-models.
 WORDS = {
-    EXACT: "exact calibration", "smooth": "smooth curve", "independent": "independent knots",
-    "shared": "shared errors", "noise": "noisy labels", LOGISTIC: "logistic curve",
-}  # fmt: skip
+    EXACT: "exact calibration",
+    "smooth": "smooth curve",
+    "independent": "independent knots",
+    "shared": "shared errors",
+    "noise": "noisy labels",
+    LOGISTIC: "logistic curve",
+}
 #: Bins with more than this multiple of an equal share, and fewer bins than this, are named in a remark.
 UNEQUAL_BIN, FEW_BINS = 2.0, 10
 #: A quantile of the errors is flat if its mean exceeds the same quantile of the mean errors by more than FLAT_EXCESS

@@ -293,11 +293,15 @@ def in_clusters(posterior: RecalibrationPosterior) -> RecalibrationPosterior:
     log_mass -= _log_prior(posterior, posterior.t, posterior.b, posterior.lever)
     total = float(np.logaddexp.reduce(log_mass, axis=None))
     return replace(
-        posterior, lever=lever, t=t, b=b, log_mass=log_mass - total,
+        posterior,
+        lever=lever,
+        t=t,
+        b=b,
+        log_mass=log_mass - total,
         log_evidence=posterior.log_evidence + float(np.log(to[0, 0] * to[1, 1])) + total,
         exact=(float(exact[0] - exact[1] * posterior.lever), float(exact[1])),
         wider=(float(np.hypot(*(back @ to @ root)[0])), float(to[1, 1])),
-    )  # fmt: skip
+    )
 
 
 def _log_prior(posterior: RecalibrationPosterior, t: Floats, b: Floats, lever: float) -> Floats:

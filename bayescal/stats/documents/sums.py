@@ -113,11 +113,15 @@ def bins_from_document(document: Any) -> Bins:
 def sums_document(counts: BinnedCounts) -> dict[str, Any]:
     """Return the sums of each bin without the edges, and sums of weights only if a weight differs from 1."""
     return {
-        "rows": counts.n_rows, "cells": counts.cells.tolist(), "deviation": counts.deviation.tolist(),
+        "rows": counts.n_rows,
+        "cells": counts.cells.tolist(),
+        "deviation": counts.deviation.tolist(),
         "deviation_sq": counts.deviation_sq.tolist(),
-        **losses_document({name: getattr(counts, name) for name in KINDS}), **weights_document(counts),
-        **clusters_document(counts), **({} if counts.reading == Reading() else {"reading": asdict(counts.reading)}),
-    }  # fmt: skip
+        **losses_document({name: getattr(counts, name) for name in KINDS}),
+        **weights_document(counts),
+        **clusters_document(counts),
+        **({} if counts.reading == Reading() else {"reading": asdict(counts.reading)}),
+    }
 
 
 def sums_from_document(document: Any, bins: Bins, target: str, where: str = "") -> BinnedCounts:
