@@ -27,7 +27,7 @@ def _in_range(confidence):
     return not bad
 
 
-@compiled()
+@compiled(part=True)
 def _by_product(confidence, index, deviation, scale, sure):
     """Set the bin to floor(c M) and the deviation to that of c M from the middle of the bin.
 
@@ -43,7 +43,7 @@ def _by_product(confidence, index, deviation, scale, sure):
     return not unsure
 
 
-@compiled()
+@compiled(part=True)
 def _by_product_at_the_ends(confidence, index, deviation, scale, sure):
     """As `_by_product`, but exact at 0 and 1, which are frequent and have a bin on one side only."""
     last = np.int32(scale) - np.int32(1)
@@ -57,7 +57,7 @@ def _by_product_at_the_ends(confidence, index, deviation, scale, sure):
     return not unsure
 
 
-@compiled()
+@compiled(part=True)
 def _by_comparison(confidence, index, deviation, edges, scale):
     """As `_by_product`, but decide by comparison with the nearest edge."""
     last = np.int64(scale) - 1
@@ -69,7 +69,7 @@ def _by_comparison(confidence, index, deviation, edges, scale):
         index[j], deviation[j] = i, scaled - i - 0.5
 
 
-@compiled()
+@compiled(part=True)
 def _by_table(confidence, index, deviation, edges, middle, table):
     """Find bins for any edges: a grid of 2^g cells limits the binary search; c 2^g is exact."""
     cells = np.float64(len(table) - 2)
@@ -86,7 +86,7 @@ def _by_table(confidence, index, deviation, edges, middle, table):
         index[j], deviation[j] = low, np.float64(c) - middle[low]
 
 
-@compiled()
+@compiled(part=True)
 def _place(confidence, index, deviation, edges, middle, scale, sure, table):
     """Find the bin and the deviation of each confidence; return False if a confidence is not in [0, 1]."""
     if scale > 0:
@@ -103,7 +103,7 @@ def _place(confidence, index, deviation, edges, middle, scale, sure, table):
     return True
 
 
-@compiled()
+@compiled(part=True)
 def _cell(c, z, number, last, cells):
     """Return the place of a row, its offset, and whether its outcome is invalid and its probability below FLOOR.
 
@@ -122,7 +122,7 @@ def _cell(c, z, number, last, cells):
     return place - FIRST, offset, np.int64(bad), np.int64(small & (one != right))
 
 
-@compiled()
+@compiled(part=True)
 def _cells(confidence, outcome, index, place, offset, size, cells, fields):
     """Find the places of the sums of rows and their offsets from the lower ends of cells, see `stats._cells.Cells`.
 
@@ -138,7 +138,7 @@ def _cells(confidence, outcome, index, place, offset, size, cells, fields):
     return bad, rare
 
 
-@compiled()
+@compiled(part=True)
 def _cells_by_product(confidence, outcome, scale, sure, place, offset, cells, fields):
     """As `_by_product` and then `_cells`, in one loop; return the results of both."""
     unsure = bad = rare = np.int64(0)
@@ -154,7 +154,7 @@ def _cells_by_product(confidence, outcome, scale, sure, place, offset, cells, fi
     return unsure > 0, bad, rare
 
 
-@compiled()
+@compiled(part=True)
 def _from_starts(confidence, index, offset, starts):
     """Measure offsets from the nearer of the ends of cell and bin, since bins may be much narrower than cells."""
     last = np.int32(starts.shape[1] - 1)
@@ -167,7 +167,7 @@ def _from_starts(confidence, index, offset, starts):
         offset[j] = u - max(low, starts[right, last - index[j] if right else index[j]])
 
 
-@compiled()
+@compiled(part=True)
 def _weights(weight, floats):
     """Copy weights; return the largest, or NaN if one is negative, infinite or NaN."""
     bad, heaviest = False, 0.0
@@ -179,7 +179,7 @@ def _weights(weight, floats):
     return np.nan if bad else heaviest
 
 
-@compiled()
+@compiled(part=True)
 def _collect(sums, total, lanes, stride, counts):
     """Add the sums of all lanes to the total, and set them to 0; empty cells are skipped."""
     cells, fields = total.shape
@@ -197,7 +197,7 @@ def _collect(sums, total, lanes, stride, counts):
             total[cell, field] += part
 
 
-@compiled()
+@compiled(part=True)
 def _places(confidence, outcome, bins, cells, fields, index, place, offset):
     """Find places and offsets of a block; return how many probabilities are below FLOOR, -1 if a value is invalid."""
     edges, middle, scale, sure, table = bins
@@ -214,7 +214,7 @@ def _places(confidence, outcome, bins, cells, fields, index, place, offset):
     return -1 if bad else rare
 
 
-@compiled()
+@compiled(part=True)
 def _find_rare(confidence, outcome, first, rare, n_rare):
     """Append the rows whose outcome has a probability below FLOOR, and return the number of all."""
     for j in range(len(outcome)):
@@ -224,7 +224,7 @@ def _find_rare(confidence, outcome, first, rare, n_rare):
     return n_rare
 
 
-@compiled()
+@compiled(part=True)
 def _add(sums, place, offset, weight, n, unused, lane):
     """Add n rows to the sums; rows that make n a multiple of 4 are added to an unused cell."""
     for j in range(n, (n + 3) // 4 * 4):
@@ -340,7 +340,7 @@ def top_of_many(matrix, bits, label, confidence, correct, one, tolerance):
     return True
 
 
-@compiled(fastmath={"reassoc", "nsz"})
+@compiled(part=True, fastmath={"reassoc", "nsz"})
 def _sum(values):
     total = 0.0
     for j in range(len(values)):
@@ -348,7 +348,7 @@ def _sum(values):
     return total
 
 
-@compiled()
+@compiled(part=True)
 def _add_to_classes(confidence, label, weight, index, deviation, sums):
     """Add a block of rows to `sums`, shape (K, 2, M, 8); return the largest weight, or NaN if a value is invalid."""
     classes, _, size, _ = sums.shape
