@@ -101,7 +101,9 @@ class Frame(NamedTuple):
 
     def intercept(self, t: Any, s: Any) -> Any:
         """Return the intercept a at (t, s)."""
-        return t - np.expm1(np.clip(s - self.s0, -LARGEST_LOG_SLOPE, LARGEST_LOG_SLOPE)) * self.lever
+        # twice as fast as np.clip
+        difference = np.minimum(np.maximum(s - self.s0, -LARGEST_LOG_SLOPE), LARGEST_LOG_SLOPE)
+        return t - np.expm1(difference) * self.lever
 
     def take(self, index: Any) -> "Frame":
         """Return a selection of the frames."""
@@ -195,9 +197,9 @@ class Nodes(NamedTuple):
 
     def take(self, index: Any) -> "Nodes":
         """Return a selection of the nodes."""
-        *fields, kappa, of_frame, polynomials = self
-        some: Any = (v.take(index) if isinstance(v, Frame) else v[index] for v in fields)
-        return Nodes(*some, *(v if v is None else v[index] for v in (kappa, of_frame)), polynomials)
+        *fields, polynomials = self
+        some: Any = (v if v is None else v.take(index) if isinstance(v, Frame) else v[index] for v in fields)
+        return Nodes(*some, polynomials=polynomials)
 
 
 class _Expansion(NamedTuple):
