@@ -174,7 +174,7 @@ class Nodes(NamedTuple):
     The rectangle has the lower corner (low_t, low_s) and the sides width_t and width_s. `log_density` is the log of
     prior times likelihood at the node, given tau. `log_mass` adds the log of the area of the rectangle and of the
     weight of tau. `kappa` is 1 / tau^2 - 1 under a dense residual, otherwise None. `polynomials`, if there are any,
-    have the log-likelihood near the nodes; `index` is that of their frames.
+    have the log-likelihood near the nodes; `of_frame` has the indices of their frames.
     """
 
     t: Floats
@@ -187,7 +187,7 @@ class Nodes(NamedTuple):
     log_density: Floats
     log_mass: Floats
     kappa: Floats | None = None
-    index: Indices | None = None
+    of_frame: Indices | None = None
     polynomials: Polynomials | None = None
 
     @property
@@ -197,9 +197,9 @@ class Nodes(NamedTuple):
 
     def take(self, index: Any) -> "Nodes":
         """Return a selection of the nodes."""
-        *fields, polynomials = self
-        some: Any = (v if v is None else v.take(index) if isinstance(v, Frame) else v[index] for v in fields)
-        return Nodes(*some, polynomials=polynomials)
+        values: Any = self[:-1]
+        some: Any = (v if v is None else v.take(index) if isinstance(v, Frame) else v[index] for v in values)
+        return Nodes(*some)._replace(polynomials=self.polynomials)
 
 
 class _Expansion(NamedTuple):
