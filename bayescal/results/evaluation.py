@@ -603,10 +603,10 @@ class _DrawnWhenRead:
     def __get__(self, evaluation: Evaluation | None, kind: type) -> BinDraws | None:
         if evaluation is None:  # the class has no value
             raise AttributeError("null_bin_draws")
-        fields_of = vars(evaluation)
-        if callable(fields_of["null_bin_draws"]):
-            fields_of["null_bin_draws"] = fields_of["null_bin_draws"]()
-        return fields_of["null_bin_draws"]
+        value: Any = vars(evaluation)["null_bin_draws"]
+        result: BinDraws | None = value() if callable(value) else value
+        vars(evaluation)["null_bin_draws"] = result
+        return result
 
 
 def _attribute(estimand: Estimand) -> property:

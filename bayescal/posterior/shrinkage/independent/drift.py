@@ -101,7 +101,9 @@ class Frame(NamedTuple):
 
     def intercept(self, t: Any, s: Any) -> Any:
         """Return the intercept a at (t, s)."""
-        return t - np.expm1(np.clip(s - self.s0, -LARGEST_LOG_SLOPE, LARGEST_LOG_SLOPE)) * self.lever
+        # twice as fast as np.clip
+        difference = np.minimum(np.maximum(s - self.s0, -LARGEST_LOG_SLOPE), LARGEST_LOG_SLOPE)
+        return t - np.expm1(difference) * self.lever
 
     def take(self, index: Any) -> "Frame":
         """Return a selection of the frames."""
@@ -172,7 +174,7 @@ class Nodes(NamedTuple):
     The rectangle has the lower corner (low_t, low_s) and the sides width_t and width_s. `log_density` is the log of
     prior times likelihood at the node, given tau. `log_mass` adds the log of the area of the rectangle and of the
     weight of tau. `kappa` is 1 / tau^2 - 1 under a dense residual, otherwise None. `polynomials`, if there are any,
-    have the log-likelihood near the nodes; `index` is that of their frames.
+    have the log-likelihood near the nodes; `of_frame` has the indices of their frames.
     """
 
     t: Floats
@@ -185,7 +187,7 @@ class Nodes(NamedTuple):
     log_density: Floats
     log_mass: Floats
     kappa: Floats | None = None
-    index: Indices | None = None
+    of_frame: Indices | None = None
     polynomials: Polynomials | None = None
 
     @property
@@ -195,9 +197,9 @@ class Nodes(NamedTuple):
 
     def take(self, index: Any) -> "Nodes":
         """Return a selection of the nodes."""
-        *fields, kappa, of_frame, polynomials = self
-        some: Any = (v.take(index) if isinstance(v, Frame) else v[index] for v in fields)
-        return Nodes(*some, *(v if v is None else v[index] for v in (kappa, of_frame)), polynomials)
+        values: Any = self[:-1]
+        some: Any = (v if v is None else v.take(index) if isinstance(v, Frame) else v[index] for v in values)
+        return Nodes(*some)._replace(polynomials=self.polynomials)
 
 
 class _Expansion(NamedTuple):

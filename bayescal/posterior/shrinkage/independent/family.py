@@ -59,10 +59,10 @@ def importance_sample(bins: BinLikelihoods, model: IntegratedSubModel, count: in
         by_rho, odds = bins.sparse(eta)
         log_density = np.logaddexp.reduce(by_rho, axis=-1) + bins.drifting.log_prior(a, s)
         return ImportanceSample(a, s, eta, log_density - nodes.log_density, None, by_rho, odds)
-    if nodes.polynomials is None or nodes.index is None:
+    if nodes.polynomials is None or nodes.of_frame is None:
         log_density = bins.log_likelihood(eta, model.residual, nodes.kappa)
     else:
-        log_density = nodes.polynomials(nodes.index, t, s)
+        log_density = nodes.polynomials(nodes.of_frame, t, s)
     log_weights = log_density + bins.drifting.log_prior(a, s) - nodes.log_density
     return ImportanceSample(a, s, eta, log_weights, nodes.kappa)
 

@@ -12,7 +12,7 @@ upper bound of the density in the cell is so high that a mode between the nodes 
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -473,10 +473,10 @@ def integrate(bins: BinLikelihoods) -> dict[str, IntegratedSubModel]:
     """Integrate the sub-models of the family that take part, by name; all of them, if "logistic_sparse" takes part."""
     drifting, resolution, rule = bins.drifting, bins.resolution, bins.dense_rule
     still = drifting.logit[None]
-    frame, _ = find_modes(drifting, None)
+    frame = cache(lambda: find_modes(drifting, None)[0])  # a drift with a dense residual does not need it
     step, alone = bins.step * resolution.drift, np.zeros(1)
     makers: dict[str, Callable[[], tuple[Any, ...]]] = {
-        "logistic": lambda: lattice(drifting, frame, step=step, rim_share=1e-7, kappa=None, log_weight=alone),
+        "logistic": lambda: lattice(drifting, frame(), step=step, rim_share=1e-7, kappa=None, log_weight=alone),
         "dense": lambda: (_still(bins.log_likelihood(still, "dense", rule.kappa) + rule.log_weight, rule.kappa),),
         "sparse": lambda: (_still(bins.log_likelihood(still, "sparse", None)),),
         "logistic_dense": lambda: _dense_nodes(bins),
@@ -488,7 +488,7 @@ def integrate(bins: BinLikelihoods) -> dict[str, IntegratedSubModel]:
         return models
     nodes = adaptive_nodes(
         drifting,
-        frame.take(0),
+        frame().take(0),
         lambda eta: bins.log_likelihood(eta, "sparse", None),
         tolerance=bins.step**4 * resolution.tolerance,
         floor=max(model.log_evidence for model in models.values()) - drifts.HOPELESS / 2,
