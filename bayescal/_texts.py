@@ -8,7 +8,7 @@ from typing import Any
 def read_texts(file: Path) -> dict[str, str]:
     """Return the texts of a file by their keys; a line holds a key, a colon and a text, or begins with ``#``."""
     lines = file.read_text(encoding="utf-8").splitlines()
-    return dict(line.split(": ", 1) for line in lines if not line.startswith("#"))  # type: ignore[misc]  # two parts
+    return dict(line.split(": ", 1) for line in lines if not line.startswith("#"))
 
 
 @cache
