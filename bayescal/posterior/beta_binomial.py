@@ -9,7 +9,7 @@ from scipy.special import betainc, expit, gammaln, log_expit, xlog1py, xlogy
 from bayescal._arrays import Floats
 
 DIRECT = 3e5  #: Below this kappa + n, differences of log Gamma are accurate to 1e-9, and fast.
-FEW = 1000  #: So few values are computed in one way, which is accurate for all kappa.
+FEW_VALUES = 1000  #: Up to this number of values, all are computed in one way, which is accurate for all kappa.
 #: Logits are clipped to this absolute value; beyond it, float64 cannot distinguish the probability from 0 or 1.
 FARTHEST_LOGIT = 300.0
 HALF_LOG_2PI = 0.5 * np.log(2 * np.pi)
@@ -35,7 +35,7 @@ def log_ratio(n: Floats, k: Floats, eta: Floats, kappa: Floats) -> Floats:
     Arrays broadcast; kappa may vary along one axis only. The ratio tends to 1 as kappa grows.
     """
     large = kappa + np.max(n) >= DIRECT
-    if large.all() or np.broadcast(n, eta, kappa).size <= FEW:
+    if large.all() or np.broadcast(n, eta, kappa).size <= FEW_VALUES:
         return ratio_by_stirling(n, k, eta, kappa)
     if not large.any():
         return _ratio_by_gamma(n, k, eta, kappa)
