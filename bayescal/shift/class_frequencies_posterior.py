@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from bayescal import _checks
-from bayescal._arrays import Array, Floats, Generator, Ints
+from bayescal._arrays import Array, Floats, Generator, Indices, Ints
 from bayescal._loops import in_threads
 from bayescal.shift import two_classes
 from bayescal.shift.counts import ShiftCounts
@@ -174,7 +174,7 @@ class ClassPriorPosterior:
         return pi, cells
 
     @cached_property
-    def _nearest(self) -> Ints:
+    def _nearest(self) -> Indices:
         """The class that the cells separate least from each class."""
         pi, cells = self._expected
         of_two = (cells / np.maximum(pi @ cells, TINY)) @ cells.T
@@ -271,10 +271,12 @@ def truncated_normal(
     a, b = np.where(mirrored, -b, a), np.where(mirrored, -a, b)
     above = ndtr(-b)
     mass = np.maximum(ndtr(-a) - above, TINY)
-    if at is None:
+    if uniform is None:
+        z = (np.asarray(at) - mean) / sd
+    else:
         z = np.clip(-ndtri(np.maximum(above + uniform * mass, TINY)), a, b)
-        at = mean + sd * np.where(mirrored, -z, z)
-    return at, -0.5 * ((at - mean) / sd) ** 2 - np.log(sd * mass)
+        z = np.where(mirrored, -z, z)
+    return mean + sd * z, -0.5 * z**2 - np.log(sd * mass)
 
 
 def classes_of(target: Ints, joint: Floats, rng: Generator) -> Ints:
