@@ -1,10 +1,13 @@
 """Descriptions that many docstrings share: `public` adds them where they complete the list of parameters."""
 
+import ast
+
 import bayescal as bc
-from bayescal._described import SHARED, described, with_imports
+from bayescal._described import _shared_texts, described, with_imports
 from bayescal._meant import public
 
-PROB, RNG, AX = SHARED["prob", 0.95], SHARED["rng", None], SHARED["ax", None]
+SHARED = _shared_texts()
+PROB, RNG, AX = SHARED["prob=0.95"], SHARED["rng=None"], SHARED["ax=None"]
 HEAD = "Parameters\n----------"
 
 
@@ -106,11 +109,13 @@ def test_a_list_stays_as_it_is_unless_it_becomes_complete():
 def test_a_description_holds_for_one_default():
     assert described(summary) is summary.__doc__  # its default is 0.9
     summary.__defaults__ = (0.95,)
-    assert described(summary) == f"Return it.\n\n{HEAD}\n{PROB}\n{SHARED['options', 'summary']}"
-    for (name, default), text in SHARED.items():
-        head = text.partition("\n")[0]
-        assert head.startswith((f"{name} : ", f"**{name}"))
-        assert ("default" in head) == isinstance(default, float | int | str) or name == "options"
+    assert described(summary) == f"Return it.\n\n{HEAD}\n{PROB}\n{SHARED['options of summary']}"
+    for key, text in SHARED.items():
+        name, _, written = key.partition("=")
+        default = ast.literal_eval(written) if written else None
+        head, is_options = text.partition("\n")[0], key.startswith("options of ")
+        assert head == "**options" if is_options else head.startswith(f"{name} : ")
+        assert ("default" in head) == isinstance(default, float | int | str) or is_options
         assert f"default {default}" in head.replace('"', "") or "default" not in head
 
 
