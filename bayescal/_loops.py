@@ -26,7 +26,7 @@ def compiled(name: str, columns: Sequence[Array | None], seconds: float) -> Modu
     BAYESCAL_COMPILE, a loop is used once numpy has spent as many seconds on it in this process as the compiled one
     needs before it runs. So numba is not imported for few rows, and at most half of the time is lost.
     """
-    choice = _choice()
+    choice = choice_of_user()
     arrays = [column for column in columns if column is not None]
     if choice == "never" or not all(map(_known_to_numba, arrays)):
         return None
@@ -41,12 +41,13 @@ def compiled(name: str, columns: Sequence[Array | None], seconds: float) -> Modu
 
 def compiles(possible: bool, pays: bool) -> bool:
     """Return whether other loops than those over rows are compiled."""
-    choice = _choice()
+    choice = choice_of_user()
     wanted = {"auto": pays, "always": possible, "never": False}[choice]
     return wanted and _load() is not None and not _switched_off()
 
 
-def _choice() -> str:
+def choice_of_user() -> str:
+    """Return the value of the environment variable, which must be one of `CHOICES`."""
     choice = os.environ.get("BAYESCAL_COMPILE", "auto")
     if choice not in CHOICES:
         raise ValueError(f"the environment variable BAYESCAL_COMPILE must be one of {CHOICES}, not {choice!r}.")

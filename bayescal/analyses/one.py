@@ -25,7 +25,10 @@ from bayescal.stats.contract import Counts, require_counts
 from bayescal.stats.ranks import Ranks
 
 #: Functions that make the posterior, by name of the model; their keywords are the options of the model.
-MODELS: dict[str, Callable[..., Posterior]] = {"shrinkage": shrinkage_posterior, "dirichlet": dirichlet_posterior}
+MODELS: dict[str, Callable[..., Posterior]] = {
+    "shrinkage": shrinkage_posterior,
+    "dirichlet": dirichlet_posterior,
+}
 DEFAULT_MODEL = "shrinkage"
 MOST_DRAWN = 100_000_000  #: Maximum of draws times bins: 0.8 GB for each of mass, accuracy and confidence.
 #: Bins of the counts by which mistakes in the arguments are recognised; with so many, no row is sorted for the AUC.

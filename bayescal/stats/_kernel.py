@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal._arrays import Array, Floats, Indices, Ints
-from bayescal._loops import compiled, in_threads
+from bayescal._loops import choice_of_user, compiled, in_threads
 from bayescal.stats._cells import MOST, Cells
 from bayescal.stats.bins import Bins
 from bayescal.stats.losses import LossSums, probability_of_outcome, total_loss
@@ -69,7 +69,7 @@ def _index(confidence: Array, edges: Array, by_product: bool) -> Indices:
 def accumulate(confidence: Array, outcome: Array, weight: Array | None, bins: Bins) -> tuple[CellSums, float] | None:
     """Sum rows by bin and outcome, and return the largest weight, or 1; None if a value is invalid, for a rescan."""
     search, weighted = _Search.of(bins, confidence.dtype), weight is not None
-    if 0 < len(outcome) <= FEW_ROWS:
+    if 0 < len(outcome) <= FEW_ROWS and choice_of_user():
         return _of_few(confidence, outcome, weight, search)
     loops = compiled("rows", (confidence, outcome, weight), len(outcome) * SECONDS_A_ROW)
     cells = search.cells

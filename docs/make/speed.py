@@ -386,7 +386,8 @@ def beside_stored(quantities: list[Quantity], quick: bool) -> tuple[dict[str, Ro
         above = ratio > MORE * was
         fine &= not above
         mark = "[red]" if above else ""
-        shown.add_row(quantity.name, seconds(row["seconds"]), times(ratio), times(was), f"{mark}{times(ratio / was)}")
+        beside = ["", ""] if was == np.inf else [times(was), f"{mark}{times(ratio / was)}"]
+        shown.add_row(quantity.name, seconds(row["seconds"]), times(ratio), *beside)
         console.print(f"[dim]{quantity.name}: {seconds(row['seconds'])}[/]")
     console.print(shown)
     return found, fine
