@@ -180,7 +180,7 @@ def make_rows(folder: Path, sizes: Sizes) -> None:
     for i, part in enumerate((slice(0, n_rows // 2), slice(n_rows // 2, None))):
         np.save(folder / f"p{i}.npy", p[part])
         np.save(folder / f"y{i}.npy", y[part])
-    for few in (1000, sizes.rows[-2]):  # 1000: what the first call, which is not timed, is given
+    for few in (20_000, sizes.rows[-2]):  # 20,000: what the first call, which is not timed, is given
         pyarrow.parquet.write_table(pyarrow.table({"y": y[:few], "p": p[:few]}), folder / f"{few}.parquet")
 
 
@@ -238,9 +238,9 @@ def first_calls(shop: Workshop) -> list[Row]:
         ("compiling", {"BAYESCAL_COMPILE": "always", **cold}),
         ("compiled before", {"BAYESCAL_COMPILE": "always", **cold}),
     )
-    job = {"do": "first_call", "n_rows": 1000}
+    job = {"do": "first_call", "n_rows": 20_000}
     shop.run(job, BAYESCAL_COMPILE="never")  # files of the package come from the disk once
-    return [{"what": what, "n_rows": 1000, **shop.run(job, **environment)[0]} for what, environment in asked]
+    return [{"what": what, "n_rows": 20_000, **shop.run(job, **environment)[0]} for what, environment in asked]
 
 
 def in_parallel(shop: Workshop) -> list[Row]:

@@ -20,7 +20,7 @@ Row = dict[str, Any]
 #: Seconds for which a call is repeated, and how often at least, at most; a call of `LONG` seconds is not repeated.
 BUDGET, AT_LEAST, AT_MOST, LONG = 1.0, 3, 200, 12.0
 #: Rows of a call before the clock runs: what is imported and compiled at the first call.
-FEW = 1000
+FEW = 20_000
 
 
 def shortest(call: Callable[[], Any]) -> tuple[float, int, Any]:

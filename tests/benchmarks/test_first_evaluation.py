@@ -24,7 +24,7 @@ rng = np.random.default_rng(1)
 p = rng.random(1000)
 print(bc.evaluate(rng.random(1000) < p, p, rng=1))
 """
-COUNT = "import numpy as np, bayescal as bc; bc.BinnedCounts.from_arrays(np.zeros(9), np.zeros(9))"
+COUNT = "import numpy as np, bayescal as bc; bc.BinnedCounts.from_arrays(np.zeros(20_000), np.zeros(20_000))"
 
 
 def seconds_of(code, *arguments, **environment):

@@ -101,11 +101,12 @@ def same(counts, expected):
     assert (np.abs(counts.deviation - expected.deviation) <= 1e-12 * width * expected.weight).all()
     squares = np.abs(counts.deviation_sq - expected.deviation_sq)
     assert (squares <= 1e-12 * width**2 * expected.weight.sum(axis=0)).all()
-    for name in ("total", "squares"):  # losses are at most 1
+    for name, error in (("total", 1e-12), ("squares", 3e-12)):  # losses are at most 1
         losses = getattr(counts.losses, name) - getattr(expected.losses, name)
-        assert (np.abs(losses) <= 1e-12 * expected.weight).all(), name
+        assert (np.abs(losses) <= error * expected.weight).all(), name
+        # log losses of many rows in arrays come from polynomials in narrow cells
         logs = [getattr(of.log_losses, name) for of in (counts, expected)]
-        np.testing.assert_allclose(*logs, rtol=1e-11, atol=1e-11, err_msg=name)
+        np.testing.assert_allclose(*logs, rtol=2e-9, atol=1e-9, err_msg=name)
     np.testing.assert_array_equal(counts.log_losses.infinite, expected.log_losses.infinite)
 
 
