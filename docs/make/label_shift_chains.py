@@ -28,8 +28,8 @@ SIZES = (
 #: Distances of the means of classes from the origin, each along an axis of its own, so that means are sqrt(2) times as
 #: far apart, in standard deviations; and frequencies of the last class in the target.
 DISTANCES, FREQUENCIES = (0.3, 0.5, 1.5, 3.0), (0.5, 0.15, 0.01)
-#: Sweeps of the long chains: a multiple of the default, and at least a number.
-LONGER, LONGEST = 5, 400
+#: Sweeps of the long chains: a multiple of the default, and at least a number, for two classes and for several.
+LONGER, LONGEST, LONGEST_OF_SEVERAL = 5, 400, 100
 #: The largest targets are drawn as counts, with cell probabilities estimated from so many rows of each class.
 SIMULATED = 200_000
 
@@ -40,7 +40,7 @@ class LongChains(ClassPriorPosterior):
     @property
     def sweeps(self) -> int:
         """Number of sweeps."""
-        return max(LONGER * super().sweeps, LONGEST)
+        return max(LONGER * super().sweeps, LONGEST if self.counts.source.shape[0] == 2 else LONGEST_OF_SEVERAL)
 
 
 def stated(label: NDArray[np.int64], n_classes: int, distance: float, rng: np.random.Generator) -> Floats:
