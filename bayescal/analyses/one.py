@@ -116,9 +116,9 @@ def evaluation_of(
     bin_draws = posterior.sample(draws, rng=seed)
     if not all(np.isfinite(values).all() for values in (bin_draws.mass, bin_draws.accuracy, bin_draws.confidence)):
         raise ArithmeticError(f"the {model} posterior has draws that are not finite; this is a bug, please report it.")
-    null = partial(null_bins, counts, draws, rng=for_null, compiled=compiled) if counts.occupied.any() else None
+    null: Any = partial(null_bins, counts, draws, rng=for_null, compiled=compiled) if counts.occupied.any() else None
     return Evaluation(
-        counts=counts, posterior=posterior, bin_draws=bin_draws, null_bin_draws=null,  # type: ignore[arg-type]
+        counts=counts, posterior=posterior, bin_draws=bin_draws, null_bin_draws=null,
         model=model, bin_draws_seed=seed, dirichlet_seed=for_dirichlet,
         draw_total_bins=None if total is None else partial(total, counts, draws, seed),
     )  # fmt: skip

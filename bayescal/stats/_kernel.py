@@ -69,7 +69,8 @@ def _index(confidence: Array, edges: Array, by_product: bool) -> Indices:
 def accumulate(confidence: Array, outcome: Array, weight: Array | None, bins: Bins) -> tuple[CellSums, float] | None:
     """Sum rows by bin and outcome, and return the largest weight, or 1; None if a value is invalid, for a rescan."""
     search, weighted = _Search.of(bins, confidence.dtype), weight is not None
-    if 0 < len(outcome) <= FEW_ROWS and choice_of_user():
+    choice_of_user()  # a wrong choice is refused with few rows, too, which are not compiled
+    if 0 < len(outcome) <= FEW_ROWS:
         return _of_few(confidence, outcome, weight, search)
     loops = compiled("rows", (confidence, outcome, weight), len(outcome) * SECONDS_A_ROW)
     cells = search.cells

@@ -99,7 +99,7 @@ def test_deviations_in_bins_that_are_much_narrower_than_cells(near, loops):
     inner = np.setdiff1d(index, [0, len(made) - 1])
     for b in inner:
         exact = float((deviation[index == b] ** 2).sum())
-        assert sums.deviation_sq[b] == pytest.approx(exact, rel=1e-6)
+        assert sums.deviation_sq[b] == pytest.approx(exact, rel=1e-9, abs=0)
 
 
 def test_confidences_that_are_equal_have_exact_sums(loops):
